@@ -1,0 +1,300 @@
+//! Every threshold, cap, weight and opt-in, with its default. The wire form is camelCase; every field may be left out.
+//!
+//! Defaults without another source are those of the articles that the project implements: section caps, the compaction
+//! mark of 8,000 tokens, rerank weights .45/.25/.15/.15, groups of two messages before and two after.
+
+use crate::error::{Code, Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// The policy of one memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Policy {
+    /// Section caps of a context.
+    pub budget: BudgetPolicy,
+    /// The recent window.
+    pub recent: RecentPolicy,
+    /// When and how old messages are retrieved.
+    pub retrieval: RetrievalPolicy,
+    /// When and how old messages are folded into the rolling summary.
+    pub compaction: CompactionPolicy,
+    /// What is remembered about the user.
+    pub facts: FactPolicy,
+    /// Limits of what is accepted, and of waiting.
+    pub limits: LimitPolicy,
+    /// Which index answers vector queries.
+    pub vector_index: VectorIndexChoice,
+}
+
+/// Most tokens per section. Where the window is too small for all of them, they shrink in proportion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct BudgetPolicy {
+    /// Reported for the system prompt; a longer prompt is sent whole all the same.
+    pub system_tokens: u32,
+    /// What is remembered about the user.
+    pub memory_tokens: u32,
+    /// The rolling summary.
+    pub summary_tokens: u32,
+    /// Retrieved message groups.
+    pub retrieved_tokens: u32,
+    /// The app's own documents.
+    pub documents_tokens: u32,
+    /// The recent window.
+    pub recent_tokens: u32,
+    /// Room kept for the answer where the call names none.
+    pub reserve_tokens: u32,
+    /// Context window assumed where the call names none.
+    pub window_tokens: u32,
+}
+
+impl Default for BudgetPolicy {
+    fn default() -> Self {
+        Self {
+            system_tokens: 2_000,
+            memory_tokens: 1_000,
+            summary_tokens: 2_000,
+            retrieved_tokens: 3_000,
+            documents_tokens: 3_000,
+            recent_tokens: 6_000,
+            reserve_tokens: 4_000,
+            window_tokens: 16_000,
+        }
+    }
+}
+
+/// How much of the newest conversation stays as it was said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct RecentPolicy {
+    /// By number of messages instead of by tokens, where given.
+    pub max_messages: Option<u32>,
+    /// When the window overflows, its start moves forward until this share of its room is used, so that the prefix
+    /// then stays as it is for many turns. 0.1 to 1.
+    pub keep_ratio: f64,
+}
+
+impl Default for RecentPolicy {
+    fn default() -> Self {
+        Self { max_messages: None, keep_ratio: 0.5 }
+    }
+}
+
+/// Where retrieval looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Every remembered conversation of the user; the current one counts more.
+    #[default]
+    User,
+    /// The current conversation only.
+    Conversation,
+}
+
+/// Retrieval of old messages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct RetrievalPolicy {
+    /// Where it looks.
+    pub scope: Scope,
+    /// Messages before a hit that go with it.
+    pub before: u32,
+    /// Messages after a hit that go with it.
+    pub after: u32,
+    /// Most hits considered for one context.
+    pub top_k: u32,
+    /// Hits below this final score (0 to 1) are left out: nothing relevant is better than something irrelevant.
+    pub min_score: f64,
+    /// Weights of the rerank.
+    pub weights: RerankWeights,
+    /// Half-life of the recency signal, in days.
+    pub recency_half_life_days: f64,
+    /// Factor on hits of other conversations, 0 to 1.
+    pub other_conversation_factor: f64,
+}
+
+impl Default for RetrievalPolicy {
+    fn default() -> Self {
+        Self {
+            scope: Scope::User,
+            before: 2,
+            after: 2,
+            top_k: 12,
+            min_score: 0.15,
+            weights: RerankWeights::default(),
+            recency_half_life_days: 30.0,
+            other_conversation_factor: 0.85,
+        }
+    }
+}
+
+/// Weights of the rerank signals; each signal is in 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct RerankWeights {
+    /// Vector similarity.
+    pub semantic: f64,
+    /// BM25 at message, window and session level.
+    pub keyword: f64,
+    /// Age.
+    pub recency: f64,
+    /// The question names something of the message: an identifier, a quoted phrase, a speaker.
+    pub reference: f64,
+}
+
+impl Default for RerankWeights {
+    fn default() -> Self {
+        Self { semantic: 0.45, keyword: 0.25, recency: 0.15, reference: 0.15 }
+    }
+}
+
+/// Compaction marks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct CompactionPolicy {
+    /// False: never by itself; `compact()` still works.
+    pub automatic: bool,
+    /// Compaction starts when the tokens that are neither summarised nor in the recent window pass this mark.
+    pub high_water_tokens: u32,
+    /// It leaves this share of the high mark uncompacted.
+    pub low_water_ratio: f64,
+    /// Longest summary.
+    pub max_summary_tokens: u32,
+}
+
+impl Default for CompactionPolicy {
+    fn default() -> Self {
+        Self { automatic: true, high_water_tokens: 8_000, low_water_ratio: 0.25, max_summary_tokens: 1_500 }
+    }
+}
+
+/// Long-term facts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct FactPolicy {
+    /// False: facts come only from explicit writes.
+    pub extract: bool,
+    /// Categories that may be remembered without an explicit write.
+    pub categories: Vec<String>,
+    /// True: an extracted fact waits for approval before it is used.
+    pub review: bool,
+    /// Facts below this confidence are not kept.
+    pub min_confidence: f64,
+    /// Similar existing facts shown to the judge for each candidate.
+    pub judge_neighbours: u32,
+    /// Extraction waits until this many new user messages are there, or until the conversation is idle.
+    pub batch_messages: u32,
+}
+
+impl Default for FactPolicy {
+    fn default() -> Self {
+        Self {
+            extract: true,
+            categories: ["preference", "identity", "project", "constraint", "style", "decision"]
+                .map(str::to_owned)
+                .to_vec(),
+            review: false,
+            min_confidence: 0.5,
+            judge_neighbours: 5,
+            batch_messages: 1,
+        }
+    }
+}
+
+/// Limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct LimitPolicy {
+    /// Longest raw message, in bytes of its JSON text.
+    pub message_bytes: u32,
+    /// Longest id, in UTF-8 bytes.
+    pub id_bytes: u32,
+    /// A callback that has not answered by then has failed (`timeout`).
+    pub callback_timeout_ms: f64,
+    /// A failed job waits this long, then twice as long each time, an hour at most.
+    pub job_retry_ms: f64,
+    /// A job is given up after this many failures until the next append.
+    pub job_attempts: u32,
+}
+
+impl Default for LimitPolicy {
+    fn default() -> Self {
+        Self {
+            message_bytes: 16 * 1024 * 1024,
+            id_bytes: 512,
+            callback_timeout_ms: 120_000.0,
+            job_retry_ms: 1_000.0,
+            job_attempts: 5,
+        }
+    }
+}
+
+/// Which index answers vector queries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VectorIndexChoice {
+    /// By the number of rows that the query may see; see BENCHMARKS.md for where the ways cross.
+    #[default]
+    Auto,
+    /// Always a scan.
+    Exact,
+    /// Always the graph.
+    Hnsw,
+}
+
+impl Policy {
+    /// Refuses values that cannot work, naming the field.
+    pub fn validate(&self) -> Result<()> {
+        let ratio = |name: &str, value: f64, low: f64, high: f64| {
+            if value.is_finite() && (low..=high).contains(&value) {
+                Ok(())
+            } else {
+                Err(Error::new(
+                    Code::InvalidConfig,
+                    format!("policy.{name} is {value}; give a number from {low} to {high}"),
+                ))
+            }
+        };
+        ratio("recent.keepRatio", self.recent.keep_ratio, 0.1, 1.0)?;
+        ratio("retrieval.minScore", self.retrieval.min_score, 0.0, 1.0)?;
+        ratio("retrieval.recencyHalfLifeDays", self.retrieval.recency_half_life_days, 0.001, 1e6)?;
+        ratio("retrieval.otherConversationFactor", self.retrieval.other_conversation_factor, 0.0, 1.0)?;
+        let weights = &self.retrieval.weights;
+        ratio("retrieval.weights.semantic", weights.semantic, 0.0, 1.0)?;
+        ratio("retrieval.weights.keyword", weights.keyword, 0.0, 1.0)?;
+        ratio("retrieval.weights.recency", weights.recency, 0.0, 1.0)?;
+        ratio("retrieval.weights.reference", weights.reference, 0.0, 1.0)?;
+        ratio("compaction.lowWaterRatio", self.compaction.low_water_ratio, 0.0, 1.0)?;
+        ratio("facts.minConfidence", self.facts.min_confidence, 0.0, 1.0)?;
+        ratio("limits.callbackTimeoutMs", self.limits.callback_timeout_ms, 1.0, 86_400_000.0)?;
+        ratio("limits.jobRetryMs", self.limits.job_retry_ms, 0.0, 3_600_000.0)?;
+        if self.recent.max_messages == Some(0) {
+            return Err(Error::new(
+                Code::InvalidConfig,
+                "policy.recent.maxMessages is 0; give 1 or more, or leave it out",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_valid_and_every_field_may_be_left_out() {
+        let policy: Policy = serde_json::from_str("{}").unwrap();
+        assert_eq!(policy, Policy::default());
+        policy.validate().unwrap();
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        let policy: Policy = serde_json::from_str(r#"{"recent":{"keepRatio":7}}"#).unwrap();
+        let error = policy.validate().unwrap_err();
+        assert_eq!(error.code, Code::InvalidConfig);
+        assert!(error.message.contains("recent.keepRatio"));
+        assert!(serde_json::from_str::<Policy>(r#"{"recnt":{}}"#).is_err());
+    }
+}

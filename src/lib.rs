@@ -1,0 +1,26 @@
+//! Throughline: a memory engine for AI chat that lives in the page.
+//!
+//! The crate is a pure core with a thin adapter. Everything below [`engine`] is synchronous and has no clock, no
+//! randomness and no I/O; [`engine`] orchestrates over the ports of [`ports`]; the `wasm` feature adds the adapter to
+//! JavaScript and the IndexedDB store. ARCHITECTURE.md is the map.
+
+pub mod config;
+pub mod context;
+pub mod engine;
+pub mod error;
+pub mod facts;
+pub mod formats;
+pub mod lexical;
+pub mod message;
+pub mod ports;
+pub mod records;
+pub mod retrieval;
+pub mod store;
+pub mod summary;
+pub mod tokens;
+pub mod vector;
+
+#[cfg(feature = "wasm")]
+pub mod wasm;
+
+pub use error::{Code, Error, Result};

@@ -1,0 +1,179 @@
+//! The canonical message: what every format is read into, and what decisions are made on.
+//!
+//! The caller's own object is kept beside it, byte-exact (see [`crate::records::MessageRecord::raw`]), and goes back out
+//! unchanged wherever the format asked for is the format it came in.
+
+use serde::{Deserialize, Serialize};
+
+/// Position of a message in its conversation: dense, from 1.
+pub type Seq = u32;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions of the app (`system` and `developer`).
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// A message that only carries tool results.
+    Tool,
+}
+
+impl Role {
+    /// The lower-case name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// A message format that is read and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Format {
+    /// OpenAI chat completions.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// Anthropic Messages.
+    #[serde(rename = "anthropic")]
+    Anthropic,
+    /// AI SDK, `UIMessage` (has `parts`).
+    #[serde(rename = "ai-sdk-ui")]
+    AiSdkUi,
+    /// AI SDK, `ModelMessage` (has `content`).
+    #[serde(rename = "ai-sdk-model")]
+    AiSdkModel,
+}
+
+/// One part of a message, in the order in which it was said.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Visible text.
+    Text(String),
+    /// The model's reasoning: sent back where a provider wants it, never indexed, embedded or summarised.
+    Reasoning(String),
+    /// A call of a tool. `arguments` is the JSON text exactly as it was given.
+    ToolCall {
+        /// Pairs the call with its result.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// JSON text, verbatim where the source had text.
+        arguments: String,
+        /// The provider ran it itself, so no separate result message is owed.
+        provider_executed: bool,
+    },
+    /// What a tool answered.
+    ToolResult {
+        /// The call it answers.
+        call_id: String,
+        /// The tool's name where the format carries it.
+        name: Option<String>,
+        /// Text, or JSON text.
+        output: String,
+        /// The tool failed.
+        is_error: bool,
+    },
+    /// Image, audio or file: never tokenised, indexed or embedded by its bytes.
+    Media {
+        /// `image`, `audio` or `file`.
+        kind: &'static str,
+        /// File name or media type, for a person to read.
+        label: String,
+    },
+    /// A part of a kind that is not known here. It survives in the raw message; its kind is named.
+    Other {
+        /// The part's own `type`.
+        kind: String,
+    },
+}
+
+/// A message in canonical form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// The caller's id, where the message has one.
+    pub id: Option<String>,
+    /// Who speaks.
+    pub role: Role,
+    /// Speaker's name (OpenAI `name`), where given.
+    pub name: Option<String>,
+    /// The parts in order. An empty message has none.
+    pub parts: Vec<Part>,
+    /// The message's own time, milliseconds since 1970, where it has a usable one.
+    pub created_at_ms: Option<f64>,
+    /// Something had to be replaced to read it (a lone surrogate in the projection, an unusable timestamp). Raw is intact.
+    pub normalized: bool,
+}
+
+impl Message {
+    /// A plain text message.
+    pub fn text_message(role: Role, text: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            role,
+            name: None,
+            parts: vec![Part::Text(text.into())],
+            created_at_ms: None,
+            normalized: false,
+        }
+    }
+
+    /// The visible text, parts joined by a line break: what is indexed, embedded, quoted and shown.
+    /// Reasoning and media are left out; tool results are included, each as its own paragraph; tool calls by name.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            let piece = match part {
+                Part::Text(text) => text.as_str(),
+                Part::ToolResult { output, .. } => output.as_str(),
+                Part::ToolCall { name, .. } => name.as_str(),
+                Part::Reasoning(_) | Part::Media { .. } | Part::Other { .. } => continue,
+            };
+            if piece.is_empty() {
+                continue;
+            }
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            out.push_str(piece);
+        }
+        out
+    }
+
+    /// Ids of the calls that still owe a result message (provider-executed calls owe none).
+    pub fn call_ids(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::ToolCall { id, provider_executed: false, .. } => Some(id.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Ids of the calls that this message answers.
+    pub fn result_ids(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::ToolResult { call_id, .. } => Some(call_id.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether it carries any tool call or result: such a message is never dropped, merged or emptied.
+    #[must_use]
+    pub fn has_tools(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. }))
+    }
+
+    /// A user message that says something, as against one that only carries tool results: it opens a turn group.
+    #[must_use]
+    pub fn opens_group(&self) -> bool {
+        self.role == Role::User && !self.parts.iter().all(|part| matches!(part, Part::ToolResult { .. }))
+            || self.role == Role::User && self.parts.is_empty()
+    }
+}

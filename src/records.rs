@@ -1,0 +1,242 @@
+//! What is kept in storage: one type per store. Every type here is a wire format: changing one needs a migration.
+
+use crate::message::{Format, Role, Seq};
+use serde::{Deserialize, Serialize};
+
+/// A conversation: its own fields, and the counters that an append checks and moves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationRecord {
+    /// The conversation's id.
+    pub id: String,
+    /// Set by the app; when absent, the title is the first user text, cut at 50 characters, else "Untitled".
+    pub title: Option<String>,
+    /// A group of conversations that belong together.
+    pub project_id: Option<String>,
+    /// False: nothing of it is embedded, summarised across conversations or extracted (a temporary chat).
+    pub remember: bool,
+    /// Milliseconds since 1970.
+    pub created_at: f64,
+    /// Milliseconds since 1970, of the last append or rename.
+    pub updated_at: f64,
+    /// The newest message's position; 0 when there is none.
+    pub last_seq: Seq,
+    /// Sum of the messages' token counts.
+    pub tokens: u64,
+    /// First user text, cut at 50 characters: the title where none was set.
+    pub first_text: Option<String>,
+}
+
+/// A message as stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageRecord {
+    /// The conversation.
+    pub conversation_id: String,
+    /// Position in it.
+    pub seq: Seq,
+    /// The caller's id, or `m<seq>`.
+    pub id: String,
+    /// The message that this one follows.
+    pub parent_id: Option<String>,
+    /// Who speaks.
+    pub role: Role,
+    /// The format of `raw`.
+    pub format: Format,
+    /// The caller's object as JSON text, byte-exact.
+    pub raw: String,
+    /// The visible text (see [`crate::message::Message::text`]).
+    pub text: String,
+    /// Tokens of the message as it is sent, without the per-message overhead.
+    pub tokens: u32,
+    /// Encoding and counter version that `tokens` was counted with, e.g. `o200k_base/1`; `estimate/1` for an estimate.
+    pub counted_with: String,
+    /// 64-bit hash of `raw`, hexadecimal: the same id with the same hash is a repeat, with another a conflict.
+    pub content_hash: String,
+    /// Milliseconds since 1970: the message's own time, else the time of arrival.
+    pub created_at: f64,
+    /// Something in the projection had to be replaced; `raw` is intact.
+    pub normalized: bool,
+}
+
+/// The rolling summary of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SummaryHead {
+    /// The text by named sections, in a fixed order.
+    pub sections: Vec<SummarySection>,
+    /// Identifiers (paths, ports, error codes, numbers, commands, names) found in the summarised range.
+    pub identifiers: Vec<String>,
+    /// Everything up to this position, inclusive, is covered; 0: nothing.
+    pub summarized_until_seq: Seq,
+    /// Rises by one with every commit; the optimistic lock.
+    pub version: u32,
+    /// Milliseconds since 1970.
+    pub updated_at: f64,
+}
+
+/// One named section of a summary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummarySection {
+    /// `goal`, `confirmed`, `decisions`, `constraints`, `failed`, `open`, `next` or `identifiers`.
+    pub name: String,
+    /// The section's lines.
+    pub items: Vec<String>,
+}
+
+/// A node of the summary tree: the piece of text that one summary call covered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SummaryNode {
+    /// 0 = chunk, 1 = topic, 2 = conversation, 3 = project.
+    pub level: u8,
+    /// First position covered, inclusive.
+    pub first_seq: Seq,
+    /// Last position covered, inclusive.
+    pub last_seq: Seq,
+    /// The text by named sections.
+    pub sections: Vec<SummarySection>,
+    /// First positions of the nodes below.
+    pub children: Vec<Seq>,
+    /// Content hashes of the messages covered.
+    pub source_hashes: Vec<String>,
+    /// Must be made again before it is used.
+    pub dirty: bool,
+}
+
+/// How far a fact may be trusted, lowest first. Derived text takes the lowest of its sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// From a web page, a tool or a document.
+    External,
+    /// From an import.
+    Imported,
+    /// The model concluded it.
+    AssistantInferred,
+    /// The user said it.
+    UserStated,
+    /// The user wrote it down or confirmed it.
+    UserConfirmed,
+}
+
+/// Where a fact is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FactStatus {
+    /// In use.
+    Active,
+    /// Waits for the user's approval.
+    Proposed,
+    /// Replaced by a newer fact.
+    Superseded,
+    /// Removed on a model's word; kept for history.
+    Deleted,
+    /// Forgotten by the user: only id, key hash and time are left, so that it is not learned again.
+    Forgotten,
+}
+
+/// Where a fact came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FactSource {
+    /// `explicit` (the user wrote it down), `statement` (extracted from what the user said) or `inference`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The conversation, for extracted facts.
+    pub conversation_id: Option<String>,
+    /// The message, for extracted facts.
+    pub seq: Option<Seq>,
+    /// Words of the message that show it, verbatim.
+    pub quote: Option<String>,
+}
+
+/// A durable fact about the user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FactRecord {
+    /// `f<number>`; numbers rise and are never used twice.
+    pub id: String,
+    /// Unique per user where given (`preferred_stack`): writing the same key again replaces.
+    pub key: Option<String>,
+    /// Whom or what it is about; `user` by default.
+    pub subject: String,
+    /// `preference`, `identity`, `project`, `constraint`, `style`, `decision` or another name that the app allows.
+    pub category: String,
+    /// The fact in words. Empty once forgotten.
+    pub fact: String,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// How far it may be trusted.
+    pub trust: Trust,
+    /// Where it is in its life.
+    pub status: FactStatus,
+    /// Where it came from.
+    pub source: FactSource,
+    /// The fact that this one replaced.
+    pub supersedes: Option<String>,
+    /// Hash of the normalised text: what a tombstone is recognised by.
+    pub fingerprint: String,
+    /// Injected before others, and never dropped for relevance.
+    pub pinned: bool,
+    /// Milliseconds since 1970; not used from then on.
+    pub expires_at: Option<f64>,
+    /// How often it was put into a context.
+    pub access_count: u32,
+    /// Milliseconds since 1970.
+    pub last_accessed_at: Option<f64>,
+    /// Milliseconds since 1970.
+    pub created_at: f64,
+    /// Milliseconds since 1970.
+    pub updated_at: f64,
+}
+
+/// What a background job does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobKind {
+    /// Embed the messages of a conversation that have no vector yet.
+    Embed,
+    /// Fold old messages of a conversation into its rolling summary.
+    Compact,
+    /// Extract facts from new user messages of a conversation.
+    Extract,
+}
+
+/// A due piece of background work on a conversation. One record per kind and conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobRecord {
+    /// What to do.
+    pub kind: JobKind,
+    /// The conversation.
+    pub conversation_id: String,
+    /// Work is done up to this position, inclusive (embed, extract).
+    pub done_until_seq: Seq,
+    /// Failed tries since the last success.
+    pub attempts: u32,
+    /// Not before this time, milliseconds since 1970.
+    pub not_before: f64,
+    /// Code of the last failure.
+    pub last_error: Option<String>,
+}
+
+/// One decision about a fact, with before and after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditRecord {
+    /// Number of the entry, from 1.
+    pub number: u32,
+    /// Milliseconds since 1970.
+    pub at: f64,
+    /// `ADD`, `UPDATE`, `DELETE`, `NOOP`, `FORGET`, `REJECT`.
+    pub operation: String,
+    /// The fact concerned, where there is one.
+    pub fact_id: Option<String>,
+    /// The text before.
+    pub before: Option<String>,
+    /// The text after.
+    pub after: Option<String>,
+    /// Why, for a rejected operation.
+    pub reason: Option<String>,
+}
