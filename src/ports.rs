@@ -34,6 +34,18 @@ pub enum Purpose {
     Judge,
 }
 
+impl Purpose {
+    /// The wire name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Summarize => "summarize",
+            Self::Extract => "extract",
+            Self::Judge => "judge",
+        }
+    }
+}
+
 /// A request to the app's language model.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -35,7 +35,7 @@ pub struct MessageRecord {
     pub conversation_id: String,
     /// Position in it.
     pub seq: Seq,
-    /// The caller's id, or `m<seq>`.
+    /// The caller's id, or `seq:<position>`.
     pub id: String,
     /// The message that this one follows.
     pub parent_id: Option<String>,
@@ -57,6 +57,26 @@ pub struct MessageRecord {
     pub created_at: f64,
     /// Something in the projection had to be replaced; `raw` is intact.
     pub normalized: bool,
+    /// A user message that says something: it opens a turn group (see [`crate::message::Message::opens_group`]).
+    pub opens_group: bool,
+}
+
+/// Where a message id is: what makes an append idempotent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageIdRecord {
+    /// Position in the conversation.
+    pub seq: Seq,
+    /// See [`MessageRecord::content_hash`].
+    pub content_hash: String,
+}
+
+/// What an embedding's bytes are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EmbeddingRecord {
+    /// The embedder's id.
+    pub model: String,
 }
 
 /// The rolling summary of a conversation.
@@ -213,6 +233,9 @@ pub struct JobRecord {
     pub conversation_id: String,
     /// Work is done up to this position, inclusive (embed, extract).
     pub done_until_seq: Seq,
+    /// The embedder that the work was done with (embed): another one starts over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Failed tries since the last success.
     pub attempts: u32,
     /// Not before this time, milliseconds since 1970.

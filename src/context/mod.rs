@@ -1,1 +1,17 @@
-//! context
+//! Assembling the context of one model call: sections inside an exact budget, placed so that the prefix stays stable,
+//! with a receipt that explains every item.
+//!
+//! Placement: `system` carries the app's prompt, what is remembered about the user and the rolling summary; `messages`
+//! carries the history since the cut, append-only, and last the question with the evidence found for it in front.
+//! Everything here is a function of its arguments.
+
+pub mod assemble;
+pub mod budget;
+pub mod evidence;
+mod fill;
+pub mod receipt;
+
+pub use assemble::{ContextInput, Question, StoredMessage, SystemPart, assemble, message_tokens};
+pub use budget::{Demand, GroupSize, Room, recent_start};
+pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage};
+pub use receipt::{Context, Dropped, Item, Receipt, RetrievalReport, Section, TokenReport};

@@ -1,1 +1,171 @@
-//! engine
+//! Orchestration over the ports: the only stateful module.
+//!
+//! Every public operation is an `async fn` over `&self`. State sits in cells that are never borrowed across an
+//! `.await`; what a decision was based on is checked again inside the storage transaction that carries it out
+//! ([`crate::store::Commit`]), so an operation that lost a race re-reads and decides again. Callbacks of the app are
+//! never awaited inside a transaction.
+
+mod append;
+mod build_context;
+mod callback;
+mod compaction;
+mod conversations;
+mod embedding;
+mod erasure;
+mod event;
+mod extraction;
+mod facts;
+mod jobs;
+mod loading;
+mod recall;
+mod state;
+mod stats;
+mod stored;
+mod turnstile;
+
+pub use append::{AppendRequest, Appended};
+pub use build_context::ContextRequest;
+pub use compaction::SummaryView;
+pub use conversations::{ConversationPage, ConversationUpdate, ConversationView, NewConversation};
+pub use erasure::{EraseRequest, Erased};
+pub use event::Event;
+pub use facts::{FactFilter, FactUpdate, NewFact};
+pub use recall::{RecallRequest, RecalledGroup};
+pub use stats::Stats;
+
+use crate::config::Policy;
+use crate::error::{Code, Error, Result};
+use crate::ports::{Clock, Embedder, LanguageModel, Locks, Storage};
+use crate::tokens::{Estimator, TokenCounter};
+use state::State;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use turnstile::Turnstile;
+
+/// The world as the engine sees it.
+#[derive(Clone)]
+pub struct Host {
+    /// Where records are kept.
+    pub storage: Rc<dyn Storage>,
+    /// Turns texts into vectors; without it retrieval is lexical.
+    pub embedder: Option<Rc<dyn Embedder>>,
+    /// The language model; without it nothing is summarised or extracted.
+    pub model: Option<Rc<dyn LanguageModel>>,
+    /// Time.
+    pub clock: Rc<dyn Clock>,
+    /// Mutual exclusion between tabs.
+    pub locks: Rc<dyn Locks>,
+    /// Told about everything that happens.
+    pub on_event: Rc<dyn Fn(&Event)>,
+    /// Unicode NFKC: the host's own in a browser, a library's natively.
+    pub normalize: fn(&str) -> String,
+}
+
+/// What one engine is opened with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Names the user: one database per user.
+    pub user_id: String,
+    /// An encoding (`o200k_base`, `cl100k_base`), a model's name, or `estimate`.
+    pub tokenizer: String,
+    /// Thresholds, caps, weights, opt-ins.
+    pub policy: Policy,
+}
+
+/// The memory engine of one user.
+pub struct Engine {
+    host: Host,
+    options: Options,
+    state: RefCell<State>,
+    counter: RefCell<Rc<dyn TokenCounter>>,
+    writes: Turnstile,
+    working: Cell<bool>,
+    closed: Cell<bool>,
+}
+
+impl Engine {
+    /// Opens a user's memory: reads the small records (conversations, jobs, facts); messages are read when needed.
+    ///
+    /// # Errors
+    /// `invalid_config` for a policy or user id that cannot work, `schema_too_new` when a newer version wrote the
+    /// data, and whatever the storage reports.
+    pub async fn open(host: Host, options: Options) -> Result<Self> {
+        options.policy.validate()?;
+        if options.user_id.is_empty() || options.user_id.len() > options.policy.limits.id_bytes as usize {
+            return Err(Error::new(
+                Code::InvalidConfig,
+                format!("userId must have 1 to {} bytes", options.policy.limits.id_bytes),
+            ));
+        }
+        let state = State::new(&host, &options.policy);
+        let engine = Self {
+            host,
+            options,
+            state: RefCell::new(state),
+            counter: RefCell::new(Rc::new(Estimator::default())),
+            writes: Turnstile::default(),
+            working: Cell::new(false),
+            closed: Cell::new(false),
+        };
+        engine.load_small_records().await?;
+        Ok(engine)
+    }
+
+    /// Counts with this from now on. Until it is called, counts are estimates and say so.
+    pub fn set_counter(&self, counter: Rc<dyn TokenCounter>) {
+        *self.counter.borrow_mut() = counter;
+    }
+
+    /// The policy in force.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.options.policy
+    }
+
+    /// Everything acknowledged so far is on disk when this resolves: appends are written with the platform's
+    /// strongest durability, and one strict transaction makes earlier relaxed ones durable too.
+    pub async fn flush(&self) -> Result<()> {
+        self.ensure_open()?;
+        self.write_barrier().await
+    }
+
+    /// Later calls fail with `closed`. Work in flight ends at its next step and changes nothing half-way.
+    pub fn close(&self) {
+        if !self.closed.replace(true) {
+            self.host.storage.close();
+        }
+    }
+
+    /// Whether `close` was called.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
+
+    fn ensure_open(&self) -> Result<()> {
+        if self.closed.get() {
+            return Err(Error::new(Code::Closed, "this memory was closed; open it again with createMemory"));
+        }
+        Ok(())
+    }
+
+    fn counter(&self) -> Rc<dyn TokenCounter> {
+        Rc::clone(&self.counter.borrow())
+    }
+
+    fn now_ms(&self) -> f64 {
+        self.host.clock.now_ms()
+    }
+
+    fn emit(&self, event: Event) {
+        (self.host.on_event)(&event);
+    }
+
+    fn check_id(&self, what: &str, id: &str) -> Result<()> {
+        let most = self.options.policy.limits.id_bytes as usize;
+        if id.is_empty() || id.len() > most {
+            return Err(Error::invalid_argument(format!("{what} must have 1 to {most} bytes, this one has {}", id.len())));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,410 @@
+//! From chosen material to the placed prompt and its receipt.
+
+use super::evidence::{self, EvidenceDocument, EvidenceGroup};
+use super::fill::{self, Filled};
+use super::receipt::{CacheBreakpoint, Context, Dropped, Item, Receipt, RetrievalReport, Section, TokenReport};
+use crate::error::{Code, Error, Result};
+use crate::formats::{self, FormatChoice, RenderedMessage, Source};
+use crate::message::{Format, Message, Seq};
+use crate::records::MessageRecord;
+use crate::tokens::{Overhead, TokenCounter};
+use serde_json::json;
+
+/// Id of a question that is only asked, in formats whose messages need one.
+const ASKED_ID: &str = "question";
+
+/// A stored message with its canonical form.
+#[derive(Clone, Debug)]
+pub struct StoredMessage {
+    /// As stored.
+    pub record: MessageRecord,
+    /// As read.
+    pub message: Message,
+}
+
+/// The newest turn.
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// It is stored already: the newest turn group, with whatever was answered in it so far.
+    Stored(Vec<StoredMessage>),
+    /// It is only asked: the text goes in as the last user message.
+    Asked(String),
+}
+
+/// A part of the system text with the items that it stands for.
+#[derive(Clone, Debug, Default)]
+pub struct SystemPart {
+    /// The text; empty: the section is empty.
+    pub text: String,
+    /// What is in it.
+    pub items: Vec<Item>,
+    /// What was left out.
+    pub dropped: Vec<Dropped>,
+    /// The section's cap.
+    pub cap: u32,
+}
+
+/// Everything that a context is made of.
+pub struct ContextInput<'a> {
+    /// The format of the messages.
+    pub format: Format,
+    /// Context window and reserve.
+    pub window_tokens: u32,
+    /// Kept for the answer.
+    pub reserve_tokens: u32,
+    /// Counts.
+    pub counter: &'a dyn TokenCounter,
+    /// What a provider adds per message and request.
+    pub overhead: Overhead,
+    /// The app's prompt; tool definitions, where given, are an item of it and already counted there.
+    pub system: SystemPart,
+    /// Tokens of tool definitions: sent beside the messages.
+    pub tools_tokens: u32,
+    /// What is remembered about the user.
+    pub memory: SystemPart,
+    /// The rolling summary.
+    pub summary: SystemPart,
+    /// Turn groups of the recent window, oldest first, without the newest turn.
+    pub history: Vec<Vec<StoredMessage>>,
+    /// Room of the recent window.
+    pub recent_room: u32,
+    /// What the recent window leaves out, and why.
+    pub history_dropped: Vec<Dropped>,
+    /// The newest turn.
+    pub question: Question,
+    /// The app's documents.
+    pub documents: Vec<EvidenceDocument>,
+    /// Room for them.
+    pub documents_room: u32,
+    /// Retrieved groups, best first.
+    pub groups: Vec<EvidenceGroup>,
+    /// Room for them.
+    pub retrieved_room: u32,
+    /// Hits that were found and left out before.
+    pub retrieved_dropped: Vec<Dropped>,
+    /// What retrieval decided.
+    pub retrieval: RetrievalReport,
+    /// Tokens of the whole conversation.
+    pub full_history_tokens: u64,
+    /// What is off.
+    pub notes: Vec<String>,
+}
+
+/// The rendered prompt before its receipt.
+struct Prompt {
+    system: String,
+    messages: Vec<Counted>,
+    /// Index of the message that opens the newest turn.
+    turn_start: usize,
+    repairs: Vec<serde_json::Value>,
+    evidence_tokens: u32,
+    total: u32,
+}
+
+/// A rendered message with its tokens, overhead included.
+struct Counted {
+    json: String,
+    seqs: Vec<Seq>,
+    role: &'static str,
+    tokens: u32,
+}
+
+/// Tokens of a message as it is sent, without the per-message overhead.
+#[must_use]
+pub fn message_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
+    let texts: u32 = formats::counted(message).map(|text| counter.count(text)).sum();
+    texts.saturating_add(formats::media_tokens(message))
+}
+
+/// Builds the context. What does not fit is left out in the order retrieved groups (worst first), documents, oldest
+/// recent groups; the question never.
+///
+/// # Errors
+/// `budget_infeasible` when the system text and the newest turn alone do not fit.
+pub fn assemble(mut input: ContextInput<'_>) -> Result<Context> {
+    let number = boundary_number(&input);
+    let limit = input.window_tokens.saturating_sub(input.reserve_tokens);
+    let mut filled = Filled::default();
+    let mut prompt = render(&input, &filled, number)?;
+    while prompt.total > limit {
+        if input.history.is_empty() {
+            return Err(infeasible(prompt.total, &input));
+        }
+        let group = input.history.remove(0);
+        input.history_dropped.extend(group.iter().map(|stored| Dropped {
+            id: stored.record.id.clone(),
+            tokens: stored.record.tokens,
+            reason: "no_room",
+        }));
+        prompt = render(&input, &filled, number)?;
+    }
+    if !input.documents.is_empty() || !input.groups.is_empty() {
+        let left = limit - prompt.total;
+        let documents_room = input.documents_room.min(left);
+        let documents_tokens = |filled: &Filled| -> u32 {
+            fill::document_items(&filled.documents, number, input.counter).iter().map(|item| item.tokens + 1).sum()
+        };
+        filled = fill::fill(&input.documents, &[], documents_room, 0, number, input.counter);
+        let retrieved_room = input.retrieved_room.min(left.saturating_sub(documents_tokens(&filled)));
+        let groups = fill::fill(&[], &input.groups, 0, retrieved_room, number, input.counter);
+        (filled.groups, filled.groups_dropped) = (groups.groups, groups.groups_dropped);
+        prompt = render(&input, &filled, number)?;
+        while prompt.total > limit {
+            // Joining texts cost more than was set aside for it.
+            if let Some(group) = filled.groups.pop() {
+                filled.groups_dropped.extend(fill::dropped_group(&group, number, input.counter));
+            } else if filled.documents.pop().is_none() {
+                return Err(infeasible(prompt.total, &input));
+            }
+            prompt = render(&input, &filled, number)?;
+        }
+    }
+    Ok(receipt(&input, filled, prompt, number))
+}
+
+fn infeasible(total: u32, input: &ContextInput<'_>) -> Error {
+    Error::new(
+        Code::BudgetInfeasible,
+        format!(
+            "the system text and the newest turn need {total} tokens, but a window of {} with {} kept for the answer \
+             leaves {}; use a larger window, a smaller reserve, or shorter texts",
+            input.window_tokens,
+            input.reserve_tokens,
+            input.window_tokens.saturating_sub(input.reserve_tokens)
+        ),
+    )
+}
+
+fn boundary_number(input: &ContextInput<'_>) -> u32 {
+    let documents = input
+        .documents
+        .iter()
+        .flat_map(|document| [document.text.as_str(), document.id.as_str(), document.source.as_deref().unwrap_or("")]);
+    let groups = input.groups.iter().flat_map(|group| {
+        let texts = group.messages.iter().map(|message| message.text.as_str());
+        texts.chain(std::iter::once(group.title.as_deref().unwrap_or("")))
+    });
+    evidence::boundary(documents.chain(groups))
+}
+
+fn system_text(input: &ContextInput<'_>) -> String {
+    let parts = [&input.system.text, &input.memory.text, &input.summary.text];
+    parts.into_iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Groups in the order in which they were said: what the model reads is a history, not a ranking.
+fn in_order(groups: &[EvidenceGroup]) -> Vec<&EvidenceGroup> {
+    let mut ordered: Vec<&EvidenceGroup> = groups.iter().collect();
+    ordered.sort_by(|a, b| {
+        let first = |group: &EvidenceGroup| group.messages.first().map_or(0, |message| message.seq);
+        a.created_at_ms
+            .total_cmp(&b.created_at_ms)
+            .then_with(|| a.conversation_id.cmp(&b.conversation_id))
+            .then_with(|| first(a).cmp(&first(b)))
+    });
+    ordered
+}
+
+fn render(input: &ContextInput<'_>, filled: &Filled, number: u32) -> Result<Prompt> {
+    let asked = match &input.question {
+        Question::Asked(text) => {
+            let raw = formats::user_text_message(text, input.format, ASKED_ID);
+            let message = formats::parse(&raw, FormatChoice::Exact(input.format))?.message;
+            Some((raw, message))
+        }
+        Question::Stored(_) => None,
+    };
+    let mut sources: Vec<Source<'_>> = input.history.iter().flatten().map(source).collect();
+    sources.extend(newest(input).iter().map(source));
+    sources.extend(asked.iter().map(|(raw, message)| Source { seq: None, format: input.format, raw, message }));
+    let rendered = formats::render_repaired(&sources, input.format);
+    let first_seq = newest(input).first().map(|stored| stored.record.seq);
+    let turn_start = match first_seq {
+        Some(seq) => rendered.messages.iter().position(|message| message.seqs.contains(&seq)),
+        None => None,
+    };
+    let turn_start = turn_start.unwrap_or(rendered.messages.len().saturating_sub(1));
+    let repairs = rendered
+        .repairs
+        .iter()
+        .map(|repair| json!({ "rule": repair.rule, "seq": repair.seq, "what": repair.what }))
+        .collect();
+    let mut messages = Vec::with_capacity(rendered.messages.len());
+    for message in rendered.messages {
+        let tokens = rendered_tokens(&message, input)?;
+        messages.push(Counted { json: message.json, seqs: message.seqs, role: message.role.as_str(), tokens });
+    }
+    let evidence_text = evidence::render(&filled.documents, &in_order(&filled.groups), number);
+    let mut evidence_tokens = 0;
+    if !evidence_text.is_empty()
+        && let Some(question) = messages.get_mut(turn_start)
+    {
+        let json = formats::user_message_with_evidence(&question.json, input.format, &evidence_text)?;
+        let tokens = parsed_tokens(&json, input)?;
+        evidence_tokens = tokens.saturating_sub(question.tokens);
+        (question.json, question.tokens) = (json, tokens);
+    }
+    let system = system_text(input);
+    let system_tokens = match system.is_empty() {
+        true => 0,
+        false => input.counter.count(&system) + input.overhead.per_message_tokens,
+    };
+    let total = messages.iter().map(|message| message.tokens).sum::<u32>()
+        + system_tokens
+        + input.tools_tokens
+        + input.overhead.per_request_tokens;
+    Ok(Prompt { system, messages, turn_start, repairs, evidence_tokens, total })
+}
+
+/// The stored messages of the newest turn; none when the question is only asked.
+fn newest<'a>(input: &'a ContextInput<'_>) -> &'a [StoredMessage] {
+    match &input.question {
+        Question::Stored(messages) => messages,
+        Question::Asked(_) => &[],
+    }
+}
+
+fn source(stored: &StoredMessage) -> Source<'_> {
+    Source {
+        seq: Some(stored.record.seq),
+        format: stored.record.format,
+        raw: &stored.record.raw,
+        message: &stored.message,
+    }
+}
+
+/// The stored count where the message goes out as it was stored and was counted by this counter; else a new one.
+fn rendered_tokens(rendered: &RenderedMessage, input: &ContextInput<'_>) -> Result<u32> {
+    if let [seq] = rendered.seqs.as_slice() {
+        let mut known = input.history.iter().flatten().chain(newest(input));
+        let stored = known.find(|stored| stored.record.seq == *seq);
+        if let Some(stored) = stored
+            && stored.record.counted_with == input.counter.id()
+            && rendered.exact
+        {
+            return Ok(stored.record.tokens + input.overhead.per_message_tokens);
+        }
+    }
+    parsed_tokens(&rendered.json, input)
+}
+
+fn parsed_tokens(json: &str, input: &ContextInput<'_>) -> Result<u32> {
+    let parsed = formats::parse(json, FormatChoice::Exact(input.format))?;
+    Ok(message_tokens(&parsed.message, input.counter) + input.overhead.per_message_tokens)
+}
+
+fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32) -> Context {
+    let ordered = in_order(&filled.groups);
+    let documents = fill::document_items(&filled.documents, number, input.counter);
+    let retrieved = fill::group_items(&ordered, number, input.counter);
+    let mut recent = Vec::new();
+    let mut question = Vec::new();
+    for (index, message) in prompt.messages.iter().enumerate() {
+        let is_question = index == prompt.turn_start;
+        let tokens = if is_question { message.tokens - prompt.evidence_tokens } else { message.tokens };
+        let reason = match index {
+            _ if is_question => "question",
+            _ if index > prompt.turn_start => "current_turn",
+            _ => "recent_window",
+        };
+        let item = message_item(input, message, tokens, reason);
+        if index < prompt.turn_start { recent.push(item) } else { question.push(item) }
+    }
+    let mut dropped = input.retrieved_dropped.clone();
+    dropped.extend(filled.groups_dropped);
+    let limit = input.window_tokens.saturating_sub(input.reserve_tokens);
+    let sections = vec![
+        system_section("system", &input.system, system_overhead(input, &prompt)),
+        system_section("memory", &input.memory, 0),
+        system_section("summary", &input.summary, 0),
+        section("recent", input.recent_room, recent, input.history_dropped.clone()),
+        section("documents", input.documents_room, documents, filled.documents_dropped),
+        section("retrieved", input.retrieved_room, retrieved, dropped),
+        section("question", limit, question, Vec::new()),
+    ];
+    let listed: i64 = sections.iter().map(|section| i64::from(section.tokens)).sum();
+    let newest: u32 = prompt.messages.iter().skip(prompt.turn_start).map(|message| message.tokens).sum();
+    let tokens = TokenReport {
+        total: prompt.total,
+        window: input.window_tokens,
+        reserve: input.reserve_tokens,
+        prefix: prompt.total - newest - input.overhead.per_request_tokens,
+        overhead: i32::try_from(i64::from(prompt.total) - listed).unwrap_or(0),
+        full_history: input.full_history_tokens,
+        exact: input.counter.is_exact(),
+    };
+    let receipt = Receipt {
+        sections,
+        retrieval: input.retrieval.clone(),
+        repairs: prompt.repairs.clone(),
+        tokens,
+        prefix_hash: prefix_hash(&prompt),
+        notes: input.notes.clone(),
+    };
+    Context {
+        cache_breakpoints: cache_breakpoints(input, &prompt),
+        tokens: prompt.total,
+        receipt,
+        system: prompt.system,
+        messages: prompt.messages.into_iter().map(|message| message.json).collect(),
+    }
+}
+
+/// What the system message costs beyond its text.
+fn system_overhead(input: &ContextInput<'_>, prompt: &Prompt) -> u32 {
+    if prompt.system.is_empty() { 0 } else { input.overhead.per_message_tokens }
+}
+
+fn system_section(name: &'static str, part: &SystemPart, overhead_tokens: u32) -> Section {
+    let mut section = section(name, part.cap, part.items.clone(), part.dropped.clone());
+    section.tokens += overhead_tokens;
+    section
+}
+
+fn section(name: &'static str, cap: u32, items: Vec<Item>, dropped: Vec<Dropped>) -> Section {
+    Section { name, cap, tokens: items.iter().map(|item| item.tokens).sum(), items, dropped }
+}
+
+fn message_item(input: &ContextInput<'_>, message: &Counted, tokens: u32, reason: &'static str) -> Item {
+    let first = message.seqs.first().copied();
+    let stored = input.history.iter().flatten().chain(newest(input)).find(|stored| Some(stored.record.seq) == first);
+    Item {
+        kind: if reason == "question" { "question" } else { "message" },
+        id: stored.map_or_else(|| "question".to_owned(), |stored| stored.record.id.clone()),
+        conversation_id: stored.map(|stored| stored.record.conversation_id.clone()),
+        range: first.zip(message.seqs.last().copied()).map(|(first, last)| [first, last]),
+        role: Some(message.role),
+        tokens,
+        reason,
+        ..Item::default()
+    }
+}
+
+/// 64-bit FNV-1a over the system text and the messages in front of the newest turn, each ended by a zero byte.
+fn prefix_hash(prompt: &Prompt) -> String {
+    let texts = std::iter::once(&prompt.system)
+        .chain(prompt.messages.iter().take(prompt.turn_start).map(|message| &message.json));
+    let bytes = texts.flat_map(|text| text.bytes().chain(std::iter::once(0)));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+fn cache_breakpoints(input: &ContextInput<'_>, prompt: &Prompt) -> Vec<CacheBreakpoint> {
+    let mut breakpoints = Vec::new();
+    let history: u32 = prompt.messages.iter().take(prompt.turn_start).map(|message| message.tokens).sum();
+    let newest: u32 = prompt.messages.iter().skip(prompt.turn_start).map(|message| message.tokens).sum();
+    let system_tokens = prompt.total - newest - history - input.overhead.per_request_tokens;
+    if !prompt.system.is_empty() {
+        breakpoints.push(CacheBreakpoint { after: "system", message_index: None, tokens: system_tokens });
+    }
+    if let Some(index) = prompt.turn_start.checked_sub(1) {
+        breakpoints.push(CacheBreakpoint {
+            after: "history",
+            message_index: Some(index),
+            tokens: system_tokens + history,
+        });
+    }
+    breakpoints
+}

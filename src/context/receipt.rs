@@ -1,0 +1,146 @@
+//! What a built context is, and the receipt that explains it. Plain data in a fixed order: enough to draw the prompt.
+
+use crate::message::Seq;
+use serde::Serialize;
+use serde_json::Value;
+
+/// A context for one model call.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Context {
+    /// The system text: the app's prompt, what is remembered about the user, the rolling summary. May be empty.
+    pub system: String,
+    /// The messages in the format asked for, each as JSON text; the last one holds the question.
+    pub messages: Vec<String>,
+    /// Where a provider's prompt cache may be told to stop, in order.
+    pub cache_breakpoints: Vec<CacheBreakpoint>,
+    /// Tokens of the whole as sent; the same as `receipt.tokens.total`.
+    pub tokens: u32,
+    /// The explanation.
+    pub receipt: Receipt,
+}
+
+/// A position after which the prompt is likely to differ in the next turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheBreakpoint {
+    /// `system`: the end of the system text; `history`: the end of the message at `message_index`.
+    pub after: &'static str,
+    /// Index into `messages` for `history`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_index: Option<usize>,
+    /// Tokens up to and including this position.
+    pub tokens: u32,
+}
+
+/// The explanation of a context.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    /// In the order of the prompt: system, memory, summary, recent, documents, retrieved, question.
+    pub sections: Vec<Section>,
+    /// What retrieval decided and found.
+    pub retrieval: RetrievalReport,
+    /// What had to be mended so that a provider accepts the messages.
+    pub repairs: Vec<Value>,
+    /// The sums.
+    pub tokens: TokenReport,
+    /// 64-bit hash, hexadecimal, of everything in front of the newest turn: equal prefixes have equal hashes.
+    pub prefix_hash: String,
+    /// What is off, in words: no embedder, no language model, an estimate instead of a count.
+    pub notes: Vec<String>,
+}
+
+/// One section of the prompt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Section {
+    /// `system`, `memory`, `summary`, `recent`, `documents`, `retrieved` or `question`.
+    pub name: &'static str,
+    /// Most tokens it could have had in this call.
+    pub cap: u32,
+    /// Tokens it has, message overhead included.
+    pub tokens: u32,
+    /// What is in it, in the order of the prompt.
+    pub items: Vec<Item>,
+    /// What was left out, and why.
+    pub dropped: Vec<Dropped>,
+}
+
+/// One item of a section.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    /// `system`, `fact`, `summary`, `message`, `document` or `question`.
+    pub kind: &'static str,
+    /// The message's, fact's or document's id.
+    pub id: String,
+    /// The conversation, for messages and summaries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<String>,
+    /// Positions covered, both inclusive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[Seq; 2]>,
+    /// `system`, `user`, `assistant` or `tool`, for messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<&'static str>,
+    /// Tokens, message overhead included.
+    pub tokens: u32,
+    /// Final score, 0 to 1, where one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// The signals behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scores: Option<Value>,
+    /// Why it is here: `instructions`, `remembered`, `covers_earlier`, `recent_window`, `hit`, `neighbour`,
+    /// `given_by_app`, `question`, `current_turn`.
+    pub reason: &'static str,
+}
+
+/// Something that was considered and left out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dropped {
+    /// The message's, fact's or document's id.
+    pub id: String,
+    /// Tokens it would have needed.
+    pub tokens: u32,
+    /// `no_room`, `below_floor`, `duplicate`, `outside_window`, `too_long`.
+    pub reason: &'static str,
+}
+
+/// What retrieval decided and found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RetrievalReport {
+    /// `retrieve` or `skip`.
+    pub decision: &'static str,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// `hybrid`, `lexical` or `none`.
+    pub mode: &'static str,
+    /// Messages that were scored.
+    pub candidates: u32,
+    /// Time in the index, callbacks excluded, in milliseconds of the host's clock.
+    pub ms: f64,
+}
+
+/// The sums of a context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenReport {
+    /// Everything as sent.
+    pub total: u32,
+    /// The context window.
+    pub window: u32,
+    /// Room kept for the answer: `total + reserve <= window`.
+    pub reserve: u32,
+    /// In front of the newest turn: what a prompt cache can reuse.
+    pub prefix: u32,
+    /// Per-request overhead and what joining texts cost: `total` minus the sections.
+    pub overhead: i32,
+    /// What sending the whole conversation would take.
+    pub full_history: u64,
+    /// False: an estimate (no vocabulary for this model, or not loaded yet).
+    pub exact: bool,
+}

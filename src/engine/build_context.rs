@@ -1,0 +1,386 @@
+//! The main job: the context of one model call.
+
+use super::Engine;
+use super::append::parse_stored;
+use super::event::Event;
+use super::recall::{Evidence, EvidenceRequest, RecallFilter};
+use super::state::Conversation;
+use crate::config::Scope;
+use crate::context::{
+    Context, ContextInput, Demand, Dropped, EvidenceDocument, GroupSize, Item, Question, RetrievalReport, Room,
+    StoredMessage, SystemPart, assemble, message_tokens, recent_start,
+};
+use crate::error::{Error, Result};
+use crate::formats::FormatChoice;
+use crate::message::{Format, Message, Role, Seq};
+use crate::records::MessageRecord;
+use crate::retrieval::{Decision, GateRequest, RetrievalChoice, decide};
+use crate::tokens::overhead;
+use serde::Deserialize;
+use serde_json::json;
+
+/// What a context is asked for with.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ContextRequest {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The question. Left out, the newest turn of the conversation is the question. A question that is stored as the
+    /// newest message already is not sent twice.
+    #[serde(default)]
+    pub question: Option<String>,
+    /// The app's prompt.
+    #[serde(default)]
+    pub system: Option<String>,
+    /// The model's context window in tokens; `policy.budget.windowTokens` by default.
+    #[serde(default)]
+    pub window: Option<f64>,
+    /// Tokens kept for the answer; `policy.budget.reserveTokens` by default.
+    #[serde(default)]
+    pub reserve: Option<f64>,
+    /// Format of the messages: `openai` (default), `anthropic`, `ai-sdk`.
+    #[serde(default)]
+    pub format: Option<String>,
+    /// The app's own documents for this question.
+    #[serde(default)]
+    pub documents: Vec<EvidenceDocument>,
+    /// Tool definitions as JSON text: counted, since they are sent too.
+    #[serde(default)]
+    pub tools: Option<String>,
+    /// `auto` (default), `always`, `never`.
+    #[serde(default)]
+    pub retrieval: RetrievalChoice,
+}
+
+/// The newest turn, and where it starts.
+struct Newest {
+    question: Question,
+    text: String,
+    /// Position of its first message; one past the last message when it is only asked.
+    first_seq: Seq,
+    tokens: u32,
+}
+
+/// The recent window.
+struct Recent {
+    groups: Vec<Vec<StoredMessage>>,
+    room_tokens: u32,
+    first_seq: Seq,
+    dropped: Vec<Dropped>,
+}
+
+impl Engine {
+    /// Builds the context of one model call, inside `window - reserve` tokens, with a receipt.
+    ///
+    /// # Errors
+    /// `not_found` (the conversation), `invalid_argument` (a number, a format, no question), `budget_infeasible`.
+    pub async fn build_context(&self, request: ContextRequest) -> Result<Context> {
+        self.ensure_open()?;
+        let window_tokens = whole("window", request.window, self.options.policy.budget.window_tokens)?;
+        let reserve_tokens = whole("reserve", request.reserve, self.options.policy.budget.reserve_tokens)?;
+        let id = request.conversation_id.as_str();
+        self.refresh(id).await?;
+        self.refresh_facts().await?;
+        let newest = self.newest_turn(id, request.question.as_deref()).await?;
+        let format = self.target_format(request.format.as_deref(), &newest)?;
+        let counter = self.counter();
+        let overhead = overhead(format);
+        let mut system = self.system_part(&request);
+        let tools_tokens = request.tools.as_deref().map_or(0, |tools| counter.count(tools));
+        let system_tokens = system.items.iter().map(|item| item.tokens).sum::<u32>()
+            + overhead.per_message_tokens
+            + overhead.per_request_tokens
+            + tools_tokens;
+        let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens: newest.tokens };
+        let room = Room::divide(demand, &self.options.policy.budget)?;
+        let memory = self.memory_part(room.memory);
+        let summary = self.summary_part(id, room.summary);
+        if tools_tokens > 0 {
+            system.items.push(Item {
+                kind: "tools",
+                id: "tools".to_owned(),
+                tokens: tools_tokens,
+                reason: "instructions",
+                ..Item::default()
+            });
+        }
+        let recent = self.recent_window(id, &room, &memory, &summary, &newest).await?;
+        let (evidence, decision) = self.evidence_for(&request, &newest, &recent).await?;
+        let exact_detail = decision.exact_detail;
+        let retrieval = report(&decision, evidence.as_ref());
+        let mut notes = self.notes();
+        notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {
+            format!("the question could not be embedded ({}), so retrieval was lexical", error.code.as_str())
+        }));
+        let full_history_tokens = self.full_history_tokens(id, overhead.per_message_tokens);
+        let context = assemble(ContextInput {
+            format,
+            window_tokens,
+            reserve_tokens,
+            counter: &*counter,
+            overhead,
+            system,
+            tools_tokens,
+            memory,
+            summary,
+            history: recent.groups,
+            recent_room: recent.room_tokens,
+            history_dropped: recent.dropped,
+            question: newest.question,
+            documents: request.documents,
+            documents_room: room.documents,
+            groups: evidence.as_ref().map(|found| self.evidence_groups(found, id)).unwrap_or_default(),
+            retrieved_room: if exact_detail { room.retrieved.saturating_mul(2) } else { room.retrieved },
+            retrieved_dropped: evidence.as_ref().map(|found| self.dropped_hits(found)).unwrap_or_default(),
+            retrieval,
+            full_history_tokens,
+            notes,
+        })?;
+        self.emit(Event::new("context", json!({ "conversationId": id, "tokens": context.tokens })));
+        Ok(context)
+    }
+
+    /// The newest turn: stored as a whole, or the question that is only asked.
+    async fn newest_turn(&self, id: &str, question: Option<&str>) -> Result<Newest> {
+        let (start_seq, last_seq) = {
+            let state = self.state.borrow();
+            let conversation = found(state.conversations.get(id))?;
+            let start = conversation.messages.iter().rposition(|message| message.opens_group);
+            (start.map(|index| index as Seq + 1), conversation.loaded_until_seq())
+        };
+        if let Some(text) = question {
+            if text.trim().is_empty() {
+                return Err(Error::invalid_argument("the question is empty; give its text, or leave it out"));
+            }
+            // Asked again word for word as the newest stored message: it is that message.
+            let stored = match start_seq {
+                Some(seq) if seq == last_seq => self.read_messages(id, seq, seq, None).await?,
+                _ => Vec::new(),
+            };
+            if !stored.first().is_some_and(|record| record.text == text) {
+                return Ok(self.asked(text, last_seq));
+            }
+        }
+        let start_seq = start_seq.ok_or_else(|| {
+            Error::invalid_argument("the conversation has no user message and no question was given; give one")
+        })?;
+        let messages = with_messages(self.read_messages(id, start_seq, last_seq, None).await?)?;
+        let counter = self.counter();
+        let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
+        let tokens =
+            messages.iter().map(|stored| message_tokens(&stored.message, &*counter) + per_message_tokens).sum();
+        let text = messages.first().map(|stored| stored.record.text.clone()).unwrap_or_default();
+        Ok(Newest { question: Question::Stored(messages), text, first_seq: start_seq, tokens })
+    }
+
+    fn asked(&self, text: &str, last_seq: Seq) -> Newest {
+        let message = Message::text_message(Role::User, text);
+        let tokens = message_tokens(&message, &*self.counter()) + overhead(Format::OpenAi).per_message_tokens;
+        Newest { question: Question::Asked(text.to_owned()), text: text.to_owned(), first_seq: last_seq + 1, tokens }
+    }
+
+    /// The format asked for; left out, the one that the newest turn is stored in, else OpenAI's.
+    fn target_format(&self, name: Option<&str>, newest: &Newest) -> Result<Format> {
+        let stored = match &newest.question {
+            Question::Stored(messages) => messages.first().map(|stored| stored.record.format),
+            Question::Asked(_) => None,
+        };
+        match name {
+            None => Ok(stored.unwrap_or(Format::OpenAi)),
+            Some(name) => Ok(FormatChoice::from_name(name)?.target(stored)),
+        }
+    }
+
+    fn system_part(&self, request: &ContextRequest) -> SystemPart {
+        let text = request.system.clone().unwrap_or_default();
+        let cap = self.options.policy.budget.system_tokens;
+        if text.is_empty() {
+            return SystemPart { cap, ..SystemPart::default() };
+        }
+        let item = Item {
+            kind: "system",
+            id: "system".to_owned(),
+            tokens: self.counter().count(&text),
+            reason: "instructions",
+            ..Item::default()
+        };
+        SystemPart { text, items: vec![item], dropped: Vec::new(), cap }
+    }
+
+    /// What is after the cut: whole turn groups, from the cursor of the summary on.
+    async fn recent_window(
+        &self,
+        id: &str,
+        room: &Room,
+        memory: &SystemPart,
+        summary: &SystemPart,
+        newest: &Newest,
+    ) -> Result<Recent> {
+        let policy = &self.options.policy;
+        let tokens = |part: &SystemPart| part.items.iter().map(|item| item.tokens).sum();
+        let room_tokens = room.recent(tokens(memory), tokens(summary), &policy.budget, &policy.compaction);
+        let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
+        let (first_seq, dropped) = {
+            let state = &mut *self.state.borrow_mut();
+            let conversation = state
+                .conversations
+                .get_mut(id)
+                .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
+            conversation.recent_room_tokens = Some(room_tokens);
+            let groups = turn_groups(conversation, newest.first_seq, per_message_tokens);
+            let sizes: Vec<GroupSize> = groups.iter().map(|group| group.size).collect();
+            let start = recent_start(&sizes, room_tokens, &policy.recent);
+            let first_seq = groups.get(start).map_or(newest.first_seq, |group| group.first_seq);
+            let dropped = groups.iter().take(start).last().map(|group| Dropped {
+                id: conversation.message(group.first_seq).map(|message| message.id.clone()).unwrap_or_default(),
+                tokens: sizes.iter().take(start).map(|size| size.tokens).sum(),
+                reason: "outside_window",
+            });
+            (first_seq, dropped.into_iter().collect())
+        };
+        let records = self.read_messages(id, first_seq, newest.first_seq - 1, None).await?;
+        let mut groups: Vec<Vec<StoredMessage>> = Vec::new();
+        for stored in with_messages(records)? {
+            match groups.last_mut() {
+                Some(group) if !stored.record.opens_group => group.push(stored),
+                _ => groups.push(vec![stored]),
+            }
+        }
+        Ok(Recent { groups, room_tokens, first_seq, dropped })
+    }
+
+    /// Decides whether old messages are needed, and finds them.
+    async fn evidence_for(
+        &self,
+        request: &ContextRequest,
+        newest: &Newest,
+        recent: &Recent,
+    ) -> Result<(Option<Evidence>, Decision)> {
+        let id = request.conversation_id.as_str();
+        let retrieval = &self.options.policy.retrieval;
+        if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
+            self.load_all().await?;
+        }
+        let shown_texts: Vec<&str> =
+            recent.groups.iter().flatten().map(|stored| stored.record.text.as_str()).collect();
+        let decision = {
+            let state = self.state.borrow();
+            let number = found(state.conversations.get(id))?.number;
+            decide(&GateRequest {
+                question: &newest.text,
+                choice: request.retrieval,
+                recent_texts: &shown_texts,
+                messages_outside: state.index.messages_outside(number, recent.first_seq, retrieval.scope),
+                index: &state.index,
+            })
+        };
+        if !decision.retrieve {
+            return Ok((None, decision));
+        }
+        let evidence = self
+            .find_evidence(EvidenceRequest {
+                text: &newest.text,
+                only: (retrieval.scope == Scope::Conversation).then_some(id),
+                current: Some(id),
+                shown_from_seq: recent.first_seq,
+                top_k: retrieval.top_k as usize,
+                before: retrieval.before,
+                after: retrieval.after,
+                min_score: retrieval.min_score,
+                filter: &RecallFilter::default(),
+                shown_texts: &shown_texts,
+            })
+            .await?;
+        Ok((Some(evidence), decision))
+    }
+
+    fn dropped_hits(&self, evidence: &Evidence) -> Vec<Dropped> {
+        let state = self.state.borrow();
+        let mut dropped = Vec::new();
+        for hit in &evidence.below_floor {
+            let conversation =
+                state.conversation_ids.get(hit.conversation as usize).and_then(|id| state.conversations.get(id));
+            if let Some(message) = conversation.and_then(|conversation| conversation.message(hit.seq)) {
+                dropped.push(Dropped { id: message.id.clone(), tokens: message.tokens, reason: "below_floor" });
+            }
+        }
+        let duplicate = |(id, tokens): &(String, u32)| Dropped { id: id.clone(), tokens: *tokens, reason: "duplicate" };
+        dropped.extend(evidence.duplicates.iter().map(duplicate));
+        dropped
+    }
+
+    fn full_history_tokens(&self, id: &str, per_message_tokens: u32) -> u64 {
+        let state = self.state.borrow();
+        state.conversations.get(id).map_or(0, |conversation| {
+            let record = &conversation.stored.value;
+            record.tokens + u64::from(record.last_seq) * u64::from(per_message_tokens)
+        })
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.host.embedder.is_none() {
+            notes.push("no embedder: retrieval is lexical".to_owned());
+        }
+        if self.host.model.is_none() {
+            notes.push("no language model: nothing is summarised, and no facts are extracted".to_owned());
+        }
+        if !self.counter().is_exact() {
+            notes.push("token counts are estimates: no vocabulary for this tokenizer is loaded".to_owned());
+        }
+        notes
+    }
+}
+
+/// A turn group of the conversation's metadata.
+pub(super) struct TurnGroup {
+    pub(super) first_seq: Seq,
+    pub(super) size: GroupSize,
+}
+
+/// The turn groups after the summary's cursor and before `end_seq`, oldest first.
+pub(super) fn turn_groups(conversation: &Conversation, end_seq: Seq, per_message_tokens: u32) -> Vec<TurnGroup> {
+    let mut groups: Vec<TurnGroup> = Vec::new();
+    let unsummarized = conversation.messages.iter().skip(conversation.summarized_until_seq() as usize);
+    for message in unsummarized.take_while(|message| message.seq < end_seq) {
+        let tokens = message.tokens + per_message_tokens;
+        match groups.last_mut() {
+            Some(group) if !message.opens_group => {
+                group.size.tokens += tokens;
+                group.size.messages += 1;
+            }
+            _ => groups.push(TurnGroup { first_seq: message.seq, size: GroupSize { tokens, messages: 1 } }),
+        }
+    }
+    groups
+}
+
+fn found(conversation: Option<&Conversation>) -> Result<&Conversation> {
+    conversation.ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))
+}
+
+fn with_messages(records: Vec<MessageRecord>) -> Result<Vec<StoredMessage>> {
+    records.into_iter().map(|record| parse_stored(&record).map(|message| StoredMessage { record, message })).collect()
+}
+
+fn report(decision: &Decision, evidence: Option<&Evidence>) -> RetrievalReport {
+    RetrievalReport {
+        decision: if decision.retrieve { "retrieve" } else { "skip" },
+        reasons: decision.reasons.iter().map(ToString::to_string).collect(),
+        mode: evidence.map_or("none", |found| found.mode),
+        candidates: evidence.map_or(0, |found| found.candidates),
+        ms: evidence.map_or(0.0, |found| found.ms),
+    }
+}
+
+/// A whole number of tokens.
+fn whole(name: &str, value: Option<f64>, default: u32) -> Result<u32> {
+    let Some(value) = value else { return Ok(default) };
+    if !value.is_finite() || value < 0.0 || value > f64::from(u32::MAX) {
+        return Err(Error::new(
+            crate::error::Code::BudgetInfeasible,
+            format!("{name} is {value}; give a whole number of tokens from 0 to {}", u32::MAX),
+        ));
+    }
+    Ok(value as u32)
+}

@@ -1,0 +1,85 @@
+//! Calls of the app's models: timed, counted, and checked before anything is believed.
+
+use super::Engine;
+use crate::error::{Code, Error, Result};
+use crate::ports::{Embedder, LanguageModel, ModelRequest, Pending};
+use futures_util::future::{Either, select};
+
+/// Most characters of one message that are embedded; models read a few hundred tokens at most.
+const EMBEDDED_CHARACTERS: usize = 8_000;
+
+impl Engine {
+    /// Vectors for texts, all or nothing.
+    ///
+    /// # Errors
+    /// `timeout`, `embedding_failed` (the callback failed, another number of vectors, NaN or infinity),
+    /// `embedding_dimension_mismatch`.
+    pub(super) async fn embed(&self, embedder: &dyn Embedder, texts: Vec<String>) -> Result<Vec<Vec<f32>>> {
+        let expected = texts.len();
+        let texts = texts.into_iter().map(cut_for_embedding).collect();
+        let vectors = self.within_time("the embedding callback", embedder.embed(texts)).await?;
+        if vectors.len() != expected {
+            return Err(Error::new(
+                Code::EmbeddingFailed,
+                format!(
+                    "the embedding callback answered {} vectors for {expected} texts; answer one per text, in order",
+                    vectors.len()
+                ),
+            ));
+        }
+        let dimensions = embedder.dimensions();
+        for vector in &vectors {
+            if vector.len() != dimensions {
+                return Err(Error::new(
+                    Code::EmbeddingDimensionMismatch,
+                    format!(
+                        "the embedding callback answered a vector of {} numbers, but the embedder declares \
+                         {dimensions} dimensions; correct `dimensions` or the model",
+                        vector.len()
+                    ),
+                ));
+            }
+            if vector.iter().any(|number| !number.is_finite()) {
+                return Err(Error::new(
+                    Code::EmbeddingFailed,
+                    "the embedding callback answered a vector with NaN or infinity; check the model",
+                ));
+            }
+        }
+        Ok(vectors)
+    }
+
+    /// The model's answer as text.
+    ///
+    /// # Errors
+    /// `timeout`, `model_failed`.
+    pub(super) async fn generate(&self, model: &dyn LanguageModel, request: ModelRequest) -> Result<String> {
+        let started_ms = self.now_ms();
+        let purpose = request.purpose;
+        let counter = self.counter();
+        let input_tokens = counter.count(&request.system) + counter.count(&request.prompt);
+        let answer = self.within_time("the language model callback", model.generate(request)).await;
+        let output_tokens = answer.as_ref().map_or(0, |text| counter.count(text));
+        let elapsed_ms = (self.now_ms() - started_ms).max(0.0);
+        self.state.borrow_mut().spending.add(purpose, input_tokens, output_tokens, elapsed_ms);
+        answer
+    }
+
+    async fn within_time<T>(&self, what: &str, call: Pending<'_, T>) -> Result<T> {
+        let timeout_ms = self.options.policy.limits.callback_timeout_ms;
+        match select(call, self.host.clock.sleep(timeout_ms)).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right(_) => Err(Error::new(
+                Code::Timeout,
+                format!("{what} did not answer within {timeout_ms} ms; it will be asked again, or raise policy.limits.callbackTimeoutMs"),
+            )),
+        }
+    }
+}
+
+fn cut_for_embedding(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(EMBEDDED_CHARACTERS) {
+        text.truncate(end);
+    }
+    text
+}

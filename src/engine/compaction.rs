@@ -1,0 +1,289 @@
+//! The compact job: old turn groups are folded into the rolling summary, piece by piece, each committed whole.
+
+use super::Engine;
+use super::append::parse_stored;
+use super::build_context::turn_groups;
+use super::event::Event;
+use super::jobs::Progress;
+use super::loading::job_key;
+use super::state::Conversation;
+use super::stored::{Stored, encode};
+use crate::config::CompactionPolicy;
+use crate::context::{Item, SystemPart};
+use crate::error::{Code, Error, Result};
+use crate::key;
+use crate::message::{Format, Role, Seq};
+use crate::ports::{Check, Commit, LanguageModel, Store};
+use crate::records::{JobKind, MessageRecord, SummaryHead, SummarySection};
+use crate::summary::{self, AnswerLimits, Entry, MessageMeta, Plan, PlanInput, Reach};
+use crate::tokens::overhead;
+use serde::Serialize;
+use serde_json::json;
+
+/// The identifier ledger may take this share of the longest summary.
+const LEDGER_SHARE: u32 = 4;
+
+/// The rolling summary as the app sees it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SummaryView {
+    /// The text as it stands in a context.
+    pub text: String,
+    /// The text by named sections.
+    pub sections: Vec<SummarySection>,
+    /// Identifiers found in the summarised range.
+    pub identifiers: Vec<String>,
+    /// Everything up to this position, inclusive, is covered; 0: nothing.
+    pub summarized_until_seq: Seq,
+    /// Rises by one with every compaction.
+    pub version: u32,
+    /// Milliseconds since 1970; 0: never.
+    pub updated_at: f64,
+}
+
+impl From<&SummaryHead> for SummaryView {
+    fn from(head: &SummaryHead) -> Self {
+        Self {
+            text: summary::render(head),
+            sections: head.sections.clone(),
+            identifiers: head.identifiers.clone(),
+            summarized_until_seq: head.summarized_until_seq,
+            version: head.version,
+            updated_at: head.updated_at,
+        }
+    }
+}
+
+impl Engine {
+    /// The rolling summary; version 0 and empty when nothing was summarised yet.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn summary(&self, id: &str) -> Result<SummaryView> {
+        self.ensure_open()?;
+        self.refresh(id).await?;
+        Ok(SummaryView::from(&self.summary_head(id)))
+    }
+
+    /// Compacts now: what is due, or with `force` everything outside the recent window.
+    ///
+    /// # Errors
+    /// `invalid_config` without a language model; `model_failed`, `model_output_invalid`, `timeout`: the summary and
+    /// its cursor are as they were.
+    pub async fn compact(&self, id: &str, force: bool) -> Result<SummaryView> {
+        self.ensure_open()?;
+        if self.host.model.is_none() {
+            return Err(Error::new(
+                Code::InvalidConfig,
+                "compact needs a language model; give createMemory a `languageModel`",
+            ));
+        }
+        self.refresh(id).await?;
+        loop {
+            let is_due = {
+                let state = self.state.borrow();
+                state.conversations.get(id).is_some_and(|found| self.compaction_plan(found, force).is_some())
+            };
+            if !is_due {
+                return Ok(SummaryView::from(&self.summary_head(id)));
+            }
+            if matches!(self.compact_next_piece(id, force).await?, Progress::Overtaken) {
+                self.refresh(id).await?;
+            }
+        }
+    }
+
+    /// The next range to summarise; `None` when nothing is due or the conversation is not loaded.
+    pub(super) fn compaction_plan(&self, conversation: &Conversation, force: bool) -> Option<Plan> {
+        let model = self.host.model.as_ref()?;
+        if conversation.messages.is_empty() || conversation.loaded_until_seq() < conversation.stored.value.last_seq {
+            return None;
+        }
+        let (recent_start_seq, policy) = self.recent_start(conversation);
+        let until = conversation.summarized_until_seq();
+        let messages: Vec<MessageMeta> = conversation
+            .messages
+            .iter()
+            .skip(until as usize)
+            .map(|message| MessageMeta {
+                seq: message.seq,
+                tokens: message.tokens,
+                opens_group: message.opens_group,
+            })
+            .collect();
+        let unsummarized: u64 = messages.iter().map(|message| u64::from(message.tokens)).sum();
+        if !force && unsummarized <= u64::from(policy.high_water_tokens) {
+            return None;
+        }
+        summary::plan(&PlanInput {
+            summarized_until_seq: until,
+            messages: &messages,
+            recent_start_seq,
+            policy: &policy,
+            fit_tokens: self.fit_tokens(&**model, conversation),
+            reach: if force { Reach::All } else { Reach::Watermark },
+        })
+    }
+
+    /// Where the part that stays raw begins, and the marks: those of the policy, or smaller ones where the last context
+    /// had too little room for them, so that nothing falls between summary and recent window.
+    fn recent_start(&self, conversation: &Conversation) -> (Seq, CompactionPolicy) {
+        let policy = &self.options.policy;
+        let mut compaction = policy.compaction.clone();
+        let mut recent_tokens = policy.budget.recent_tokens;
+        if let Some(room) = conversation.recent_room_tokens
+            && room < recent_tokens.saturating_add(compaction.high_water_tokens)
+        {
+            recent_tokens = recent_tokens.min((f64::from(room) * policy.recent.keep_ratio) as u32);
+            compaction.high_water_tokens = compaction.high_water_tokens.min(room.saturating_sub(recent_tokens));
+        }
+        let groups = turn_groups(conversation, Seq::MAX, overhead(Format::OpenAi).per_message_tokens);
+        let mut used = 0_u32;
+        let mut start = conversation.loaded_until_seq() + 1;
+        for (index, group) in groups.iter().rev().enumerate() {
+            used = used.saturating_add(group.size.tokens);
+            if used > recent_tokens && index > 0 {
+                break;
+            }
+            start = group.first_seq;
+        }
+        (start, compaction)
+    }
+
+    fn fit_tokens(&self, model: &dyn LanguageModel, conversation: &Conversation) -> u32 {
+        let counter = self.counter();
+        let sections =
+            conversation.summary.as_ref().map(|head| head.value.sections.as_slice()).unwrap_or_default();
+        summary::room_tokens(
+            model.context_window_tokens(),
+            sections,
+            &self.options.policy.compaction,
+            &|text| counter.count(text),
+        )
+    }
+
+    fn summary_head(&self, id: &str) -> SummaryHead {
+        let state = self.state.borrow();
+        let head = state.conversations.get(id).and_then(|conversation| conversation.summary.as_ref());
+        head.map(|head| head.value.clone()).unwrap_or_default()
+    }
+
+    /// Plans, asks, checks, commits one range. Whatever fails, nothing is changed.
+    pub(super) async fn compact_next_piece(&self, id: &str, force: bool) -> Result<Progress> {
+        let Some(model) = self.host.model.clone() else { return Ok(Progress::Made) };
+        let (plan, fit_tokens, head_check) = {
+            let state = self.state.borrow();
+            let conversation = state.conversations.get(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
+            let Some(plan) = self.compaction_plan(conversation, force) else { return Ok(Progress::Overtaken) };
+            let check = Check {
+                store: Store::SummaryHeads,
+                key: key![id],
+                body: conversation.summary.as_ref().map(|head| head.body.clone()),
+            };
+            (plan, self.fit_tokens(&*model, conversation), check)
+        };
+        let (mut job, job_check) = self.job(JobKind::Compact, id)?;
+        let before = self.summary_head(id);
+        let records = self.read_messages(id, plan.first_seq, plan.last_seq, None).await?;
+        let sections = self.summarize(&*model, &before, &records, fit_tokens).await?;
+        let after = self.advanced_head(&before, &plan, &records, &sections);
+        let hashes = records.iter().map(|record| record.content_hash.clone()).collect();
+        let node = summary::node(plan.first_seq, plan.last_seq, &before.sections, &sections, hashes);
+        let stored = Stored::new(after)?;
+        (job.attempts, job.not_before, job.last_error, job.done_until_seq) = (0, 0.0, None, plan.last_seq);
+        let stored_job = Stored::new(job)?;
+        let commit = Commit {
+            checks: vec![head_check, job_check],
+            puts: vec![
+                (Store::SummaryHeads, key![id], stored.record()),
+                (Store::Summaries, key![id, u32::from(node.level), node.first_seq], encode(&node)?),
+                (Store::Jobs, job_key(JobKind::Compact, id), stored_job.record()),
+            ],
+            strict: true,
+            ..Commit::default()
+        };
+        self.ensure_open()?;
+        if !self.host.storage.commit(commit).await? {
+            return Ok(Progress::Overtaken);
+        }
+        self.put_job(id, stored_job);
+        let version = stored.value.version;
+        if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
+            conversation.summary = Some(stored);
+        }
+        self.emit(Event::new(
+            "compaction",
+            json!({ "conversationId": id, "version": version, "summarizedUntilSeq": plan.last_seq, "tokens": plan.tokens }),
+        ));
+        Ok(Progress::Made)
+    }
+
+    /// The new sections: each piece that fits the model is folded onto the sections of the one before.
+    async fn summarize(
+        &self,
+        model: &dyn LanguageModel,
+        before: &SummaryHead,
+        records: &[MessageRecord],
+        fit_tokens: u32,
+    ) -> Result<Vec<SummarySection>> {
+        let policy = &self.options.policy.compaction;
+        let counter = self.counter();
+        let count = |text: &str| counter.count(text);
+        let mut entries = Vec::with_capacity(records.len());
+        for record in records.iter().filter(|record| record.role != Role::System) {
+            entries.push(Entry::new(record.seq, &parse_stored(record)?));
+        }
+        let mut sections = before.sections.clone();
+        for piece in summary::pieces(&entries, fit_tokens, &count) {
+            let request = summary::request(&sections, &piece, policy);
+            let limits = AnswerLimits {
+                input_tokens: piece.iter().map(|entry| count(&entry.text)).sum::<u32>()
+                    + count(&summary::render(&SummaryHead { sections: sections.clone(), ..SummaryHead::default() })),
+                max_summary_tokens: policy.max_summary_tokens,
+            };
+            let answer = self.generate(model, request).await?;
+            sections = summary::parse_and_validate(&answer, limits, &count)?;
+        }
+        Ok(sections)
+    }
+
+    fn advanced_head(
+        &self,
+        before: &SummaryHead,
+        plan: &Plan,
+        records: &[MessageRecord],
+        sections: &[SummarySection],
+    ) -> SummaryHead {
+        let counter = self.counter();
+        let mut found = Vec::new();
+        for record in records.iter().filter(|record| record.role != Role::System) {
+            found.extend(summary::identifiers(&record.text));
+        }
+        let cap = self.options.policy.compaction.max_summary_tokens / LEDGER_SHARE;
+        let identifiers =
+            summary::merge_identifiers(&before.identifiers, &found, cap, &|text| counter.count(text));
+        summary::advance(before, plan, sections.to_vec(), identifiers, self.now_ms())
+    }
+
+    /// The summary section of a context.
+    pub(super) fn summary_part(&self, id: &str, cap: u32) -> SystemPart {
+        let head = self.summary_head(id);
+        let counter = self.counter();
+        let text = summary::render_within(&head, cap, &|text| counter.count(text));
+        let mut part = SystemPart { cap, ..SystemPart::default() };
+        if text.is_empty() {
+            return part;
+        }
+        part.items.push(Item {
+            kind: "summary",
+            id: format!("summary:{}", head.version),
+            conversation_id: Some(id.to_owned()),
+            range: Some([1, head.summarized_until_seq]),
+            tokens: counter.count(&text),
+            reason: "covers_earlier",
+            ..Item::default()
+        });
+        part.text = text;
+        part
+    }
+}

@@ -1,0 +1,265 @@
+//! Conversations: create, read, list, change, delete.
+
+use super::Engine;
+use super::event::Event;
+use super::loading::job_key;
+use super::stored::Stored;
+use crate::error::{Code, Error, Result};
+use crate::key;
+use crate::ports::{Check, Commit, Store};
+use crate::records::{ConversationRecord, JobKind, JobRecord};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Longest title taken from the first message, in characters.
+const TITLE_CHARACTERS: usize = 50;
+/// Tries of a change that other tabs keep overtaking.
+pub(super) const WRITE_TRIES: u32 = 20;
+
+/// What a new conversation is given.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewConversation {
+    /// Its id.
+    pub id: String,
+    /// Its title; left out, the first user text is the title.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// A group of conversations that belong together.
+    #[serde(default)]
+    pub project_id: Option<String>,
+    /// False: a temporary chat. Default true.
+    #[serde(default)]
+    pub remember: Option<bool>,
+}
+
+/// What is changed; fields left out stay as they are.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConversationUpdate {
+    /// The conversation.
+    pub id: String,
+    /// New title; empty goes back to the first user text.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// New project.
+    #[serde(default)]
+    pub project_id: Option<String>,
+    /// Whether it is remembered from now on.
+    #[serde(default)]
+    pub remember: Option<bool>,
+}
+
+/// A conversation as the app sees it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationView {
+    /// The id.
+    pub id: String,
+    /// The title: as set, else the first user text cut at 50 characters, else "Untitled".
+    pub title: String,
+    /// The project, where given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
+    /// False for a temporary chat.
+    pub remember: bool,
+    /// Milliseconds since 1970.
+    pub created_at: f64,
+    /// Milliseconds since 1970.
+    pub updated_at: f64,
+    /// Number of messages.
+    pub message_count: u32,
+    /// Tokens of all messages.
+    pub tokens: u64,
+}
+
+/// A page of conversations, newest first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConversationPage {
+    /// The page.
+    pub items: Vec<ConversationView>,
+    /// Give this as `before` for the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+impl From<&ConversationRecord> for ConversationView {
+    fn from(record: &ConversationRecord) -> Self {
+        let title = record.title.as_ref().or(record.first_text.as_ref());
+        Self {
+            id: record.id.clone(),
+            title: title.cloned().unwrap_or_else(|| "Untitled".to_owned()),
+            project_id: record.project_id.clone(),
+            remember: record.remember,
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+            message_count: record.last_seq,
+            tokens: record.tokens,
+        }
+    }
+}
+
+/// The title that a first user text gives: its first line, cut at 50 characters.
+pub(super) fn title_from(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().take(TITLE_CHARACTERS).collect::<String>().trim_end().to_owned())
+}
+
+impl Engine {
+    /// Makes a conversation.
+    ///
+    /// # Errors
+    /// `conflict` when the id is taken, `invalid_argument` for an id that is empty or too long.
+    pub async fn create_conversation(&self, new: NewConversation) -> Result<ConversationView> {
+        self.ensure_open()?;
+        self.check_id("a conversation id", &new.id)?;
+        let _turn = self.writes.enter().await;
+        let now = self.now_ms();
+        let record = Stored::new(ConversationRecord {
+            id: new.id.clone(),
+            title: new.title.filter(|title| !title.trim().is_empty()),
+            project_id: new.project_id,
+            remember: new.remember.unwrap_or(true),
+            created_at: now,
+            updated_at: now,
+            last_seq: 0,
+            tokens: 0,
+            first_text: None,
+        })?;
+        let mut commit = Commit {
+            checks: vec![Check { store: Store::Conversations, key: key![new.id.as_str()], body: None }],
+            puts: vec![(Store::Conversations, key![new.id.as_str()], record.record())],
+            strict: true,
+            ..Commit::default()
+        };
+        let mut jobs = Vec::new();
+        for kind in [JobKind::Embed, JobKind::Compact, JobKind::Extract] {
+            let job = Stored::new(JobRecord {
+                kind,
+                conversation_id: new.id.clone(),
+                done_until_seq: 0,
+                model: None,
+                attempts: 0,
+                not_before: 0.0,
+                last_error: None,
+            })?;
+            commit.puts.push((Store::Jobs, job_key(kind, &new.id), job.record()));
+            jobs.push(job);
+        }
+        if !self.host.storage.commit(commit).await? {
+            return Err(Error::new(Code::Conflict, "a conversation with this id exists already; use another id"));
+        }
+        let view = ConversationView::from(&record.value);
+        let state = &mut *self.state.borrow_mut();
+        state.put_conversation(record);
+        if let Some(conversation) = state.conversations.get_mut(&new.id) {
+            conversation.jobs = jobs.into_iter().map(|job| (job.value.kind, job)).collect();
+        }
+        Ok(view)
+    }
+
+    /// A conversation.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn get_conversation(&self, id: &str) -> Result<ConversationView> {
+        self.ensure_open()?;
+        Ok(ConversationView::from(&self.refresh_record(id).await?))
+    }
+
+    /// Conversations by last change, newest first. `before` is the `next` of the page before.
+    pub async fn list_conversations(&self, limit: Option<u32>, before: Option<&str>) -> Result<ConversationPage> {
+        self.ensure_open()?;
+        self.refresh_conversations().await?;
+        let mut records: Vec<ConversationView> = self
+            .state
+            .borrow()
+            .conversations
+            .values()
+            .map(|conversation| ConversationView::from(&conversation.stored.value))
+            .collect();
+        records.sort_by(|a, b| b.updated_at.total_cmp(&a.updated_at).then_with(|| b.id.cmp(&a.id)));
+        let start = match before {
+            Some(id) => records.iter().position(|record| record.id == id).map_or(records.len(), |index| index + 1),
+            None => 0,
+        };
+        let limit = limit.unwrap_or(50).max(1) as usize;
+        let items: Vec<ConversationView> = records.iter().skip(start).take(limit).cloned().collect();
+        let next = (start + items.len() < records.len()).then(|| items.last().map(|item| item.id.clone())).flatten();
+        Ok(ConversationPage { items, next })
+    }
+
+    /// Changes title, project or `remember`.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn update_conversation(&self, update: ConversationUpdate) -> Result<ConversationView> {
+        self.ensure_open()?;
+        let _turn = self.writes.enter().await;
+        for _ in 0..WRITE_TRIES {
+            let (before, check) = self.conversation_check(&update.id).await?;
+            let mut record = before;
+            if let Some(title) = &update.title {
+                record.title = Some(title.clone()).filter(|title| !title.trim().is_empty());
+            }
+            if let Some(project_id) = &update.project_id {
+                record.project_id = Some(project_id.clone()).filter(|id| !id.is_empty());
+            }
+            record.remember = update.remember.unwrap_or(record.remember);
+            record.updated_at = self.now_ms();
+            let stored = Stored::new(record)?;
+            let commit = Commit {
+                checks: vec![check],
+                puts: vec![(Store::Conversations, key![update.id.as_str()], stored.record())],
+                strict: true,
+                ..Commit::default()
+            };
+            if self.host.storage.commit(commit).await? {
+                let view = ConversationView::from(&stored.value);
+                self.state.borrow_mut().put_conversation(stored);
+                return Ok(view);
+            }
+        }
+        Err(overtaken())
+    }
+
+    /// Removes a conversation and everything derived from it: messages, vectors, summaries, jobs, and the facts whose
+    /// only source it is. One that is not there is no error.
+    pub async fn delete_conversation(&self, id: &str) -> Result<()> {
+        match self.erase_conversation(id).await {
+            Err(error) if error.code == Code::NotFound => return Ok(()),
+            result => result?,
+        };
+        self.emit(Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
+        Ok(())
+    }
+
+    /// The record as storage has it now.
+    pub(super) async fn refresh_record(&self, id: &str) -> Result<ConversationRecord> {
+        let found = self.host.storage.get(vec![(Store::Conversations, key![id])]).await?.pop().flatten();
+        let Some(record) = found else {
+            self.state.borrow_mut().remove_conversation(id);
+            return Err(Error::not_found("there is no conversation with this id; create it first"));
+        };
+        let stored = Stored::read(Store::Conversations, &record)?;
+        let value: ConversationRecord = stored.value.clone();
+        self.state.borrow_mut().put_conversation(stored);
+        Ok(value)
+    }
+
+    /// The record, and the check that it is still so.
+    pub(super) async fn conversation_check(&self, id: &str) -> Result<(ConversationRecord, Check)> {
+        let record = self.refresh_record(id).await?;
+        let state = self.state.borrow();
+        let conversation = state
+            .conversations
+            .get(id)
+            .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
+        Ok((record, conversation.stored.check(Store::Conversations, key![id])))
+    }
+}
+
+/// Other tabs were faster every time.
+pub(super) fn overtaken() -> Error {
+    Error::new(Code::StorageConflict, "other tabs kept changing the same record; try again")
+}

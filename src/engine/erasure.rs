@@ -1,0 +1,178 @@
+//! Erasing: what is asked for and everything derived from it, in one transaction.
+
+use super::Engine;
+use super::conversations::{WRITE_TRIES, overtaken};
+use super::event::Event;
+use super::loading::{FACT_COUNTERS, fact_number, job_key};
+use super::state::State;
+use super::stored::Stored;
+use crate::error::{Error, Result};
+use crate::key;
+use crate::ports::{Commit, Store};
+use crate::records::JobKind;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// What is to be erased: exactly one of the fields.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EraseRequest {
+    /// Everything of this user.
+    #[serde(default)]
+    pub user: bool,
+    /// A conversation with its messages, vectors, summaries and the facts that it alone is the source of.
+    #[serde(default)]
+    pub conversation_id: Option<String>,
+    /// A fact, its history included.
+    #[serde(default)]
+    pub fact_id: Option<String>,
+}
+
+/// What was erased, and what may remain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Erased {
+    /// Records removed, by store.
+    pub erased: serde_json::Map<String, serde_json::Value>,
+    /// In words: what the browser may still hold on disk, and until when.
+    pub remains: Vec<String>,
+}
+
+/// Browsers free the space of removed records when they compact their files (measured on Chromium, Firefox and WebKit).
+const REMAINS: &str = "Removed from every store and index. The browser's own files may keep old bytes until it compacts \
+                       them; clearing this site's data in the browser removes those too.";
+
+/// Stores whose keys begin with the conversation's id.
+const BY_CONVERSATION: [Store; 5] =
+    [Store::Messages, Store::MessageIds, Store::Summaries, Store::Embeddings, Store::Notes];
+
+impl Engine {
+    /// Removes what is asked for and everything derived from it.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_argument` unless exactly one thing is named.
+    pub async fn erase(&self, request: EraseRequest) -> Result<Erased> {
+        self.ensure_open()?;
+        match (request.user, &request.conversation_id, &request.fact_id) {
+            (true, None, None) => self.erase_user().await,
+            (false, Some(id), None) => self.erase_conversation(id).await,
+            (false, None, Some(id)) => self.erase_fact(id).await,
+            _ => Err(Error::invalid_argument("name exactly one of user, conversationId and factId")),
+        }
+    }
+
+    async fn erase_user(&self) -> Result<Erased> {
+        let _turn = self.writes.enter().await;
+        let mut erased = serde_json::Map::new();
+        let mut commit = Commit { strict: true, ..Commit::default() };
+        for store in Store::ALL.into_iter().filter(|store| *store != Store::Meta) {
+            let count = self.host.storage.count(store, key![]).await?;
+            if count > 0 {
+                erased.insert(store.name().to_owned(), count.into());
+            }
+            commit.delete_prefixes.push((store, key![]));
+        }
+        commit.deletes.push((Store::Meta, key![FACT_COUNTERS]));
+        self.host.storage.commit(commit).await?;
+        let state = State::new(&self.host, &self.options.policy);
+        *self.state.borrow_mut() = state;
+        self.emit(Event::new("storage", json!({ "state": "erased" })));
+        Ok(Erased { erased, remains: vec![REMAINS.to_owned()] })
+    }
+
+    pub(super) async fn erase_conversation(&self, id: &str) -> Result<Erased> {
+        self.ensure_open()?;
+        let _turn = self.writes.enter().await;
+        for _ in 0..WRITE_TRIES {
+            let (_, check) = self.conversation_check(id).await?;
+            self.refresh_facts().await?;
+            let mut erased = serde_json::Map::new();
+            let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
+            for store in BY_CONVERSATION {
+                let count = self.host.storage.count(store, key![id]).await?;
+                if count > 0 {
+                    erased.insert(store.name().to_owned(), count.into());
+                }
+                commit.delete_prefixes.push((store, key![id]));
+            }
+            erased.insert(Store::Conversations.name().to_owned(), 1.into());
+            commit.deletes.push((Store::Conversations, key![id]));
+            commit.deletes.push((Store::SummaryHeads, key![id]));
+            for kind in [JobKind::Embed, JobKind::Compact, JobKind::Extract] {
+                commit.deletes.push((Store::Jobs, job_key(kind, id)));
+            }
+            let facts = self.facts_from(id);
+            let counters = self.delete_facts(&facts, &mut commit).await?;
+            if !facts.is_empty() {
+                erased.insert(Store::Facts.name().to_owned(), facts.len().into());
+            }
+            if self.host.storage.commit(commit).await? {
+                let state = &mut *self.state.borrow_mut();
+                state.remove_conversation(id);
+                forget_in_memory(state, &facts, counters);
+                return Ok(Erased { erased, remains: vec![REMAINS.to_owned()] });
+            }
+        }
+        Err(overtaken())
+    }
+
+    async fn erase_fact(&self, id: &str) -> Result<Erased> {
+        let _turn = self.writes.enter().await;
+        for _ in 0..WRITE_TRIES {
+            self.refresh_facts().await?;
+            let facts = vec![self.existing_fact(id)?.id];
+            let mut commit = Commit { strict: true, ..Commit::default() };
+            let counters = self.delete_facts(&facts, &mut commit).await?;
+            if self.host.storage.commit(commit).await? {
+                forget_in_memory(&mut self.state.borrow_mut(), &facts, counters);
+                let mut erased = serde_json::Map::new();
+                erased.insert(Store::Facts.name().to_owned(), 1.into());
+                return Ok(Erased { erased, remains: vec![REMAINS.to_owned()] });
+            }
+        }
+        Err(overtaken())
+    }
+
+    /// Facts that were extracted from this conversation.
+    fn facts_from(&self, conversation_id: &str) -> Vec<String> {
+        let state = self.state.borrow();
+        let from = |fact: &&crate::records::FactRecord| fact.source.conversation_id.as_deref() == Some(conversation_id);
+        state.facts.values().filter(from).map(|fact| fact.id.clone()).collect()
+    }
+
+    /// Adds the removal of facts, their links and audit entries to a transaction, locked by the fact counters.
+    async fn delete_facts(
+        &self,
+        facts: &[String],
+        commit: &mut Commit,
+    ) -> Result<Option<Stored<super::state::FactCounters>>> {
+        if facts.is_empty() {
+            return Ok(None);
+        }
+        for id in facts {
+            commit.deletes.push((Store::Facts, key![id.as_str()]));
+            commit.delete_prefixes.push((Store::FactSources, key![id.as_str()]));
+        }
+        for (key, entry) in self.read_audit().await? {
+            if entry.fact_id.is_some_and(|id| facts.contains(&id)) {
+                commit.deletes.push((Store::Audit, key));
+            }
+        }
+        let (mut counters, check) = self.fact_counters();
+        counters.version += 1;
+        let stored = Stored::new(counters)?;
+        commit.checks.push(check);
+        commit.puts.push((Store::Meta, key![FACT_COUNTERS], stored.record()));
+        Ok(Some(stored))
+    }
+}
+
+fn forget_in_memory(state: &mut State, facts: &[String], counters: Option<Stored<super::state::FactCounters>>) {
+    for id in facts {
+        if let Some(number) = fact_number(id) {
+            state.facts.remove(&number);
+        }
+    }
+    if counters.is_some() {
+        state.fact_counters = counters;
+    }
+}

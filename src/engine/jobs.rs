@@ -1,0 +1,261 @@
+//! Background work: embedding, compaction, extraction, off the critical path.
+//!
+//! The queue is durable without a write per append: each conversation has one job record per kind that says how far
+//! the work is done and when it may be tried again; a job is due while the conversation is further than its record.
+
+use super::Engine;
+use super::event::Event;
+use super::loading::job_key;
+use super::state::Conversation;
+use super::stored::Stored;
+use crate::error::{Code, Error, Result};
+use crate::message::{Role, Seq};
+use crate::ports::{Check, Store};
+use crate::records::{JobKind, JobRecord};
+use serde_json::json;
+
+/// How long to leave the work to another tab before looking again.
+const OTHER_TAB_MS: f64 = 200.0;
+/// Longest wait between tries.
+const LONGEST_WAIT_MS: f64 = 3_600_000.0;
+
+/// What became of one try.
+pub(super) enum Progress {
+    /// Something was done; there may be more.
+    Made,
+    /// Another tab changed the record first: what is there must be read again.
+    Overtaken,
+}
+
+impl Engine {
+    /// Works until no job is due. One call works at a time; others return at once.
+    pub async fn work(&self) {
+        if self.working.replace(true) {
+            return;
+        }
+        let ended = self.work_until_done().await;
+        self.working.set(false);
+        if let Err(error) = ended
+            && error.code != Code::Closed
+        {
+            self.emit(Event::new("error", json!({ "code": error.code.as_str(), "message": error.message, "retryable": error.code.is_retryable() })));
+        }
+    }
+
+    /// Resolves when no background job is due: all done, given up, or waiting for its next try.
+    pub async fn settled(&self) -> Result<()> {
+        loop {
+            self.ensure_open()?;
+            if !self.working.get() {
+                if self.next_due().is_none() {
+                    return Ok(());
+                }
+                self.work().await;
+            } else {
+                self.host.clock.sleep(5.0).await;
+            }
+        }
+    }
+
+    async fn work_until_done(&self) -> Result<()> {
+        let lock = format!("throughline:{}:work", self.options.user_id);
+        while self.next_due().is_some() {
+            self.ensure_open()?;
+            let Some(_guard) = self.host.locks.try_lock(&lock).await? else {
+                self.host.clock.sleep(OTHER_TAB_MS).await;
+                self.refresh_due().await?;
+                continue;
+            };
+            self.refresh_due().await?;
+            while let Some((kind, conversation_id)) = self.next_due() {
+                self.ensure_open()?;
+                self.run_job(kind, &conversation_id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Another tab may have done it.
+    async fn refresh_due(&self) -> Result<()> {
+        if let Some((_, conversation_id)) = self.next_due() {
+            match self.refresh(&conversation_id).await {
+                Err(error) if error.code == Code::NotFound => {}
+                result => return result,
+            }
+        }
+        Ok(())
+    }
+
+    async fn run_job(&self, kind: JobKind, conversation_id: &str) -> Result<()> {
+        let outcome = match kind {
+            JobKind::Embed => self.embed_next_batch(conversation_id).await,
+            JobKind::Compact => self.compact_next_piece(conversation_id, false).await,
+            JobKind::Extract => self.extract_next_batch(conversation_id).await,
+        };
+        self.ensure_open()?;
+        match outcome {
+            Ok(Progress::Made) => {
+                self.emit(Event::new("job", json!({ "kind": kind, "conversationId": conversation_id, "state": "done" })));
+                Ok(())
+            }
+            Ok(Progress::Overtaken) => self.refresh_or_forget(conversation_id).await,
+            Err(error) if error.code == Code::NotFound => self.refresh_or_forget(conversation_id).await,
+            Err(error) => self.record_failure(kind, conversation_id, &error).await,
+        }
+    }
+
+    async fn refresh_or_forget(&self, conversation_id: &str) -> Result<()> {
+        match self.refresh(conversation_id).await {
+            Err(error) if error.code == Code::NotFound => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Nothing but the job's own record changes; it is tried again later.
+    async fn record_failure(&self, kind: JobKind, conversation_id: &str, error: &Error) -> Result<()> {
+        let (mut job, check) = match self.job(kind, conversation_id) {
+            Ok(found) => found,
+            Err(_) => return Ok(()),
+        };
+        job.attempts += 1;
+        let wait_ms = self.options.policy.limits.job_retry_ms * f64::from(1_u32 << (job.attempts - 1).min(16));
+        job.not_before = self.now_ms() + wait_ms.min(LONGEST_WAIT_MS);
+        job.last_error = Some(error.code.as_str().to_owned());
+        let attempts = job.attempts;
+        let given_up = attempts >= self.options.policy.limits.job_attempts;
+        let stored = Stored::new(job)?;
+        let commit = crate::ports::Commit {
+            checks: vec![check],
+            puts: vec![(Store::Jobs, job_key(kind, conversation_id), stored.record())],
+            ..Default::default()
+        };
+        if self.host.storage.commit(commit).await? {
+            self.put_job(conversation_id, stored);
+        } else {
+            self.refresh_or_forget(conversation_id).await?;
+        }
+        self.emit(Event::new(
+            "error",
+            json!({
+                "code": error.code.as_str(), "message": error.message, "retryable": !given_up, "job": kind,
+                "conversationId": conversation_id, "attempts": attempts,
+            }),
+        ));
+        Ok(())
+    }
+
+    /// When the next failed job may be tried again, milliseconds since 1970; `None` when none waits.
+    #[must_use]
+    pub fn next_retry_at(&self) -> Option<f64> {
+        let now = self.now_ms();
+        let state = self.state.borrow();
+        let waiting = state.conversations.values().flat_map(|conversation| {
+            conversation.jobs.values().filter(|job| job.value.not_before > now && self.is_behind(&job.value, conversation))
+        });
+        waiting
+            .filter(|job| job.value.attempts < self.options.policy.limits.job_attempts)
+            .map(|job| job.value.not_before)
+            .min_by(f64::total_cmp)
+    }
+
+    /// Milliseconds until the next failed job may be tried again; `None` when none waits.
+    #[must_use]
+    pub fn retry_in_ms(&self) -> Option<f64> {
+        self.next_retry_at().map(|at| (at - self.now_ms()).max(0.0))
+    }
+
+    /// Number of jobs that are due now.
+    pub(super) fn due_jobs(&self) -> usize {
+        let now = self.now_ms();
+        let state = self.state.borrow();
+        let due = |conversation: &&Conversation| {
+            conversation.jobs.values().filter(|job| self.is_due(&job.value, conversation, now)).count()
+        };
+        state.conversations.values().map(|conversation| due(&conversation)).sum()
+    }
+
+    /// The most urgent due job: embedding before compaction before extraction.
+    fn next_due(&self) -> Option<(JobKind, String)> {
+        let now = self.now_ms();
+        let state = self.state.borrow();
+        let mut due: Vec<(JobKind, &String)> = Vec::new();
+        for (id, conversation) in &state.conversations {
+            due.extend(
+                conversation
+                    .jobs
+                    .values()
+                    .filter(|job| self.is_due(&job.value, conversation, now))
+                    .map(|job| (job.value.kind, id)),
+            );
+        }
+        due.into_iter().min().map(|(kind, id)| (kind, id.clone()))
+    }
+
+    fn is_due(&self, job: &JobRecord, conversation: &Conversation, now_ms: f64) -> bool {
+        job.not_before <= now_ms
+            && job.attempts < self.options.policy.limits.job_attempts
+            && self.is_behind(job, conversation)
+    }
+
+    /// Whether there is work that the job's record does not cover.
+    fn is_behind(&self, job: &JobRecord, conversation: &Conversation) -> bool {
+        let record = &conversation.stored.value;
+        match job.kind {
+            JobKind::Embed => self.host.embedder.as_ref().is_some_and(|embedder| {
+                record.remember
+                    && record.last_seq > 0
+                    && (job.done_until_seq < record.last_seq || job.model.as_deref() != Some(embedder.id()))
+            }),
+            JobKind::Compact => {
+                self.host.model.is_some()
+                    && self.options.policy.compaction.automatic
+                    && self.compaction_plan(conversation, false).is_some()
+            }
+            JobKind::Extract => {
+                self.host.model.is_some()
+                    && self.options.policy.facts.extract
+                    && record.remember
+                    && self.unread_user_messages(job.done_until_seq, conversation)
+                        >= self.options.policy.facts.batch_messages.max(1) as usize
+            }
+        }
+    }
+
+    /// User messages after a position. Counted from what is loaded; a conversation that is not loaded yet counts as
+    /// behind when its record says so.
+    fn unread_user_messages(&self, done_until_seq: Seq, conversation: &Conversation) -> usize {
+        if conversation.loaded_until_seq() < conversation.stored.value.last_seq {
+            return (conversation.stored.value.last_seq - done_until_seq.min(conversation.stored.value.last_seq)) as usize;
+        }
+        let start = done_until_seq as usize;
+        conversation.messages.iter().skip(start).filter(|message| message.role == Role::User).count()
+    }
+
+    /// A job's record, and the check that it is still so.
+    pub(super) fn job(&self, kind: JobKind, conversation_id: &str) -> Result<(JobRecord, Check)> {
+        let state = self.state.borrow();
+        let job = state
+            .conversations
+            .get(conversation_id)
+            .and_then(|conversation| conversation.jobs.get(&kind))
+            .ok_or_else(|| Error::not_found("the conversation was deleted"))?;
+        Ok((job.value.clone(), job.check(Store::Jobs, job_key(kind, conversation_id))))
+    }
+
+    pub(super) fn put_job(&self, conversation_id: &str, stored: Stored<JobRecord>) {
+        if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(conversation_id) {
+            conversation.jobs.insert(stored.value.kind, stored);
+        }
+    }
+
+    /// A job that was given up gets new tries with new messages. Only in memory: the record follows with its next try.
+    pub(super) fn revive_jobs(&self, conversation_id: &str) {
+        let most = self.options.policy.limits.job_attempts;
+        if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(conversation_id) {
+            for job in conversation.jobs.values_mut().filter(|job| job.value.attempts >= most) {
+                job.value.attempts = 0;
+                job.value.not_before = 0.0;
+            }
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Reading from storage into memory: small records at open, messages and vectors of a conversation when first needed,
+//! and what other tabs wrote since.
+
+use super::Engine;
+use super::state::{Conversation, MessageMeta};
+use super::stored::{Stored, decode};
+use crate::error::{Code, Error, Result};
+use crate::key;
+use crate::message::Seq;
+use crate::ports::{Commit, Key, KeyPart, Query, Record, Store};
+use crate::records::{EmbeddingRecord, FactRecord, JobKind, JobRecord, MessageRecord};
+use crate::retrieval::Document;
+use serde::{Deserialize, Serialize};
+
+/// Version of the records. Hundreds are breaking: code that knows 1xx may open every 1xx.
+const SCHEMA_VERSION: u32 = 100;
+/// Records read in one go.
+const PAGE: usize = 1_000;
+
+#[derive(Serialize, Deserialize)]
+struct Schema {
+    version: u32,
+}
+
+pub(super) const FACT_COUNTERS: &str = "facts";
+
+impl Engine {
+    pub(super) async fn load_small_records(&self) -> Result<()> {
+        self.check_schema().await?;
+        let conversations = self.scan(Query::prefix(Store::Conversations, key![])).await?;
+        let jobs = self.scan(Query::prefix(Store::Jobs, key![])).await?;
+        {
+            let state = &mut *self.state.borrow_mut();
+            for (_, record) in &conversations {
+                state.put_conversation(Stored::read(Store::Conversations, record)?);
+            }
+            for (_, record) in &jobs {
+                let job: Stored<JobRecord> = Stored::read(Store::Jobs, record)?;
+                if let Some(conversation) = state.conversations.get_mut(&job.value.conversation_id) {
+                    conversation.jobs.insert(job.value.kind, job);
+                }
+            }
+        }
+        self.refresh_facts().await
+    }
+
+    async fn check_schema(&self) -> Result<()> {
+        let key = key!["schema"];
+        let found = self.host.storage.get(vec![(Store::Meta, key.clone())]).await?.pop().flatten();
+        let Some(record) = found else {
+            let schema = Stored::new(Schema { version: SCHEMA_VERSION })?;
+            let commit = Commit { puts: vec![(Store::Meta, key, schema.record())], strict: true, ..Commit::default() };
+            self.host.storage.commit(commit).await?;
+            return Ok(());
+        };
+        let version = decode::<Schema>(Store::Meta, &record)?.version;
+        if version / 100 > SCHEMA_VERSION / 100 {
+            return Err(Error::new(
+                Code::SchemaTooNew,
+                format!("the stored data has schema {version}, this version reads up to {}; update the package", SCHEMA_VERSION / 100 * 100 + 99),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) async fn scan(&self, query: Query) -> Result<Vec<(Key, Record)>> {
+        self.host.storage.scan(query).await
+    }
+
+    /// Reads conversations that other tabs made, changed or removed.
+    pub(super) async fn refresh_conversations(&self) -> Result<()> {
+        let records = self.scan(Query::prefix(Store::Conversations, key![])).await?;
+        let mut present = std::collections::BTreeSet::new();
+        let mut unknown = Vec::new();
+        {
+            let state = &mut *self.state.borrow_mut();
+            for (_, record) in &records {
+                let stored: Stored<crate::records::ConversationRecord> = Stored::read(Store::Conversations, record)?;
+                present.insert(stored.value.id.clone());
+                if !state.conversations.contains_key(&stored.value.id) {
+                    unknown.push(stored.value.id.clone());
+                }
+                state.put_conversation(stored);
+            }
+            let gone: Vec<String> =
+                state.conversations.keys().filter(|id| !present.contains(*id)).cloned().collect();
+            for id in gone {
+                state.remove_conversation(&id);
+            }
+        }
+        for id in unknown {
+            self.refresh(&id).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings one conversation up to date with storage: its record, jobs, summary head, messages and vectors.
+    ///
+    /// # Errors
+    /// `not_found` when there is no such conversation (any more).
+    pub(super) async fn refresh(&self, id: &str) -> Result<()> {
+        let kinds = [JobKind::Embed, JobKind::Compact, JobKind::Extract];
+        let mut keys = vec![(Store::Conversations, key![id]), (Store::SummaryHeads, key![id])];
+        keys.extend(kinds.map(|kind| (Store::Jobs, job_key(kind, id))));
+        let mut records = self.host.storage.get(keys).await?.into_iter();
+        let Some(record) = records.next().flatten() else {
+            self.state.borrow_mut().remove_conversation(id);
+            return Err(Error::not_found("there is no conversation with this id; create it first"));
+        };
+        let head = records.next().flatten();
+        {
+            let state = &mut *self.state.borrow_mut();
+            state.put_conversation(Stored::read(Store::Conversations, &record)?);
+            if let Some(conversation) = state.conversations.get_mut(id) {
+                conversation.summary = head.map(|head| Stored::read(Store::SummaryHeads, &head)).transpose()?;
+                for record in records.flatten() {
+                    let job: Stored<JobRecord> = Stored::read(Store::Jobs, &record)?;
+                    conversation.jobs.insert(job.value.kind, job);
+                }
+            }
+        }
+        self.load_messages(id).await?;
+        self.load_vectors(id).await
+    }
+
+    /// Every remembered conversation, for a search that is not limited to one.
+    pub(super) async fn load_all(&self) -> Result<()> {
+        let ids: Vec<String> = {
+            let state = self.state.borrow();
+            let behind = |conversation: &Conversation| {
+                conversation.stored.value.remember
+                    && (conversation.loaded_until_seq() < conversation.stored.value.last_seq
+                        || conversation.vectors_until_seq < embedded_until(conversation))
+            };
+            state.conversations.iter().filter(|(_, value)| behind(value)).map(|(id, _)| id.clone()).collect()
+        };
+        for id in ids {
+            match self.refresh(&id).await {
+                Err(error) if error.code == Code::NotFound => {}
+                result => result?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn load_messages(&self, id: &str) -> Result<()> {
+        loop {
+            let (from, to) = {
+                let state = self.state.borrow();
+                let Some(conversation) = state.conversations.get(id) else { return Ok(()) };
+                (conversation.loaded_until_seq() + 1, conversation.stored.value.last_seq)
+            };
+            if from > to {
+                return Ok(());
+            }
+            let mut query = Query::between(Store::Messages, key![id], from, to);
+            query.limit = Some(PAGE);
+            let page = self.scan(query).await?;
+            if page.is_empty() {
+                return Err(Error::corrupt(format!(
+                    "messages {from} to {to} of a conversation are missing from storage; what is left can be exported"
+                )));
+            }
+            for (_, record) in &page {
+                self.take_message_in(&decode(Store::Messages, record)?);
+            }
+        }
+    }
+
+    /// Takes a stored message into memory, if it is the next one of its conversation; another call may have been first.
+    pub(super) fn take_message_in(&self, record: &MessageRecord) {
+        let state = &mut *self.state.borrow_mut();
+        let Some(conversation) = state.conversations.get_mut(&record.conversation_id) else { return };
+        if record.seq != conversation.loaded_until_seq() + 1 {
+            return;
+        }
+        let document = (!record.text.is_empty() && record.role != crate::message::Role::System).then(|| {
+            state.index.add(Document {
+                conversation: conversation.number,
+                seq: record.seq,
+                role: record.role,
+                speaker: None,
+                created_at_ms: record.created_at,
+                text: &record.text,
+            })
+        });
+        conversation.messages.push(MessageMeta {
+            seq: record.seq,
+            id: record.id.clone(),
+            role: record.role,
+            tokens: record.tokens,
+            opens_group: record.opens_group,
+            document,
+        });
+    }
+
+    async fn load_vectors(&self, id: &str) -> Result<()> {
+        let Some(embedder) = self.host.embedder.clone() else { return Ok(()) };
+        loop {
+            let (from, to) = {
+                let state = self.state.borrow();
+                let Some(conversation) = state.conversations.get(id) else { return Ok(()) };
+                if embedded_with(conversation) != Some(embedder.id()) {
+                    return Ok(());
+                }
+                let to = embedded_until(conversation).min(conversation.loaded_until_seq());
+                (conversation.vectors_until_seq + 1, to)
+            };
+            if from > to {
+                return Ok(());
+            }
+            let mut query = Query::between(Store::Embeddings, key![id], from, to);
+            query.limit = Some(PAGE);
+            let page = self.scan(query).await?;
+            let reached = if page.len() < PAGE { Some(to) } else { page.last().and_then(|(key, _)| seq_of(key)) };
+            for (key, record) in &page {
+                self.take_vector_in(id, key, record, embedder.id())?;
+            }
+            if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
+                conversation.vectors_until_seq = conversation.vectors_until_seq.max(reached.unwrap_or(to));
+            }
+        }
+    }
+
+    fn take_vector_in(&self, id: &str, key: &Key, record: &Record, model: &str) -> Result<()> {
+        if decode::<EmbeddingRecord>(Store::Embeddings, record)?.model != model {
+            return Ok(());
+        }
+        let Some(vector) = record.blob.as_deref().map(vector_from_bytes) else { return Ok(()) };
+        let state = &mut *self.state.borrow_mut();
+        let document = seq_of(key)
+            .and_then(|seq| state.conversations.get(id).and_then(|conversation| conversation.message(seq)))
+            .and_then(|message| message.document);
+        match document {
+            Some(document) => state.index.set_vector(document, &vector),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads facts again when another tab changed them.
+    pub(super) async fn refresh_facts(&self) -> Result<()> {
+        let record = self.host.storage.get(vec![(Store::Meta, key![FACT_COUNTERS])]).await?.pop().flatten();
+        let known = self.state.borrow().fact_counters.as_ref().map(|counters| counters.body.clone());
+        if record.as_ref().map(|record| &record.body) == known.as_ref() {
+            return Ok(());
+        }
+        let facts = self.scan(Query::prefix(Store::Facts, key![])).await?;
+        let state = &mut *self.state.borrow_mut();
+        state.fact_counters = record.map(|record| Stored::read(Store::Meta, &record)).transpose()?;
+        state.facts.clear();
+        for (_, record) in &facts {
+            let fact: FactRecord = decode(Store::Facts, record)?;
+            if let Some(number) = fact_number(&fact.id) {
+                state.facts.insert(number, fact);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Key of a job record.
+pub(super) fn job_key(kind: JobKind, conversation_id: &str) -> Key {
+    let kind = match kind {
+        JobKind::Embed => "embed",
+        JobKind::Compact => "compact",
+        JobKind::Extract => "extract",
+    };
+    key![kind, conversation_id]
+}
+
+/// `f12` is fact 12.
+pub(super) fn fact_number(id: &str) -> Option<u32> {
+    id.strip_prefix('f')?.parse().ok()
+}
+
+fn embedded_until(conversation: &Conversation) -> Seq {
+    conversation.jobs.get(&JobKind::Embed).map_or(0, |job| job.value.done_until_seq)
+}
+
+fn embedded_with(conversation: &Conversation) -> Option<&str> {
+    conversation.jobs.get(&JobKind::Embed).and_then(|job| job.value.model.as_deref())
+}
+
+fn seq_of(key: &Key) -> Option<Seq> {
+    match key.0.get(1)? {
+        KeyPart::Number(number) => Seq::try_from(*number).ok(),
+        KeyPart::Text(_) => None,
+    }
+}
+
+fn vector_from_bytes(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+}

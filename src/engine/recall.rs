@@ -1,0 +1,371 @@
+//! Search over raw messages: for `recall`, and for the evidence of a context.
+
+use super::Engine;
+use super::state::State;
+use crate::context::{EvidenceGroup, EvidenceMessage};
+use crate::error::{Code, Error, Result};
+use crate::message::Seq;
+use crate::records::MessageRecord;
+use crate::retrieval::{self, GroupRequest, Hit, MessageGroup, Scores, SearchRequest, SearchResult};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most hits of one recall.
+const MOST_HITS: u32 = 1_000;
+
+/// A search.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RecallRequest {
+    /// What to look for.
+    pub query: String,
+    /// Only this conversation; left out: every remembered conversation of the user.
+    #[serde(default)]
+    pub conversation_id: Option<String>,
+    /// Most hits, 0 to 1,000; 10 by default.
+    #[serde(default)]
+    pub top_k: Option<f64>,
+    /// Hits below this score, 0 to 1, are left out; by default none.
+    #[serde(default)]
+    pub threshold: Option<f64>,
+    /// Messages before a hit that go with it; `policy.retrieval.before` by default.
+    #[serde(default)]
+    pub before: Option<u32>,
+    /// Messages after a hit that go with it; `policy.retrieval.after` by default.
+    #[serde(default)]
+    pub after: Option<u32>,
+    /// Only messages that fit.
+    #[serde(default)]
+    pub filter: RecallFilter,
+}
+
+/// Limits a recall to some messages.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RecallFilter {
+    /// Only hits of these roles.
+    #[serde(default)]
+    pub roles: Option<Vec<crate::message::Role>>,
+    /// Only hits from this time on, milliseconds since 1970.
+    #[serde(default)]
+    pub from: Option<f64>,
+    /// Only hits up to this time, inclusive, milliseconds since 1970.
+    #[serde(default)]
+    pub to: Option<f64>,
+}
+
+/// A hit with its neighbours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecalledGroup {
+    /// The conversation.
+    pub conversation_id: String,
+    /// First and last position, both inclusive.
+    pub range: [Seq; 2],
+    /// The messages as they were given, oldest first, as JSON texts.
+    pub messages: Vec<String>,
+    /// The messages that matched.
+    pub hits: Vec<RecalledHit>,
+    /// Best score of the hits, 0 to 1.
+    pub score: f64,
+    /// The signals of the best hit.
+    pub scores: Scores,
+}
+
+/// A message that matched.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecalledHit {
+    /// The message's id.
+    pub id: String,
+    /// Its position.
+    pub seq: Seq,
+    /// Final score, 0 to 1.
+    pub score: f64,
+    /// The signals behind it.
+    pub scores: Scores,
+}
+
+/// What a search for evidence is given.
+pub(super) struct EvidenceRequest<'a> {
+    pub(super) text: &'a str,
+    /// Only this conversation.
+    pub(super) only: Option<&'a str>,
+    /// The conversation that counts as the same.
+    pub(super) current: Option<&'a str>,
+    /// Positions of the current conversation from here on are in the context already.
+    pub(super) shown_from_seq: Seq,
+    pub(super) top_k: usize,
+    pub(super) before: u32,
+    pub(super) after: u32,
+    pub(super) min_score: f64,
+    pub(super) filter: &'a RecallFilter,
+    /// Texts that are in the context already, for deduplication.
+    pub(super) shown_texts: &'a [&'a str],
+}
+
+/// What a search for evidence found.
+pub(super) struct Evidence {
+    pub(super) groups: Vec<MessageGroup>,
+    pub(super) records: BTreeMap<(String, Seq), MessageRecord>,
+    pub(super) hits: BTreeMap<(u32, Seq), Hit>,
+    pub(super) below_floor: Vec<Hit>,
+    pub(super) duplicates: Vec<(String, u32)>,
+    pub(super) mode: &'static str,
+    pub(super) candidates: u32,
+    pub(super) ms: f64,
+    /// Why there is no vector, where one was expected.
+    pub(super) embedding_error: Option<Error>,
+}
+
+impl Engine {
+    /// Hybrid search over raw messages; no model is called but the embedder for the query. Where that fails, the search
+    /// is lexical.
+    ///
+    /// # Errors
+    /// `invalid_argument`, `not_found` (the conversation).
+    pub async fn recall(&self, request: RecallRequest) -> Result<Vec<RecalledGroup>> {
+        self.ensure_open()?;
+        let top_k = request.top_k.unwrap_or(10.0);
+        if !top_k.is_finite() || top_k < 0.0 {
+            return Err(Error::invalid_argument(format!("topK is {top_k}; give a number from 0 to {MOST_HITS}")));
+        }
+        match &request.conversation_id {
+            Some(id) => self.refresh(id).await?,
+            None => {
+                self.refresh_conversations().await?;
+                self.load_all().await?;
+            }
+        }
+        let retrieval = &self.options.policy.retrieval;
+        let evidence = self
+            .find_evidence(EvidenceRequest {
+                text: &request.query,
+                only: request.conversation_id.as_deref(),
+                current: request.conversation_id.as_deref(),
+                shown_from_seq: Seq::MAX,
+                top_k: top_k.min(f64::from(MOST_HITS)) as usize,
+                before: request.before.unwrap_or(retrieval.before),
+                after: request.after.unwrap_or(retrieval.after),
+                min_score: request.threshold.unwrap_or(0.0),
+                filter: &request.filter,
+                shown_texts: &[],
+            })
+            .await?;
+        Ok(self.recalled_groups(&evidence))
+    }
+
+    fn recalled_groups(&self, evidence: &Evidence) -> Vec<RecalledGroup> {
+        let state = self.state.borrow();
+        let mut groups = Vec::new();
+        for group in &evidence.groups {
+            let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
+            let mut messages = Vec::new();
+            let mut hits = Vec::new();
+            for &seq in &group.seqs {
+                let Some(record) = evidence.records.get(&(id.clone(), seq)) else { continue };
+                messages.push(record.raw.clone());
+                if let Some(hit) = evidence.hits.get(&(group.conversation, seq)) {
+                    hits.push(RecalledHit { id: record.id.clone(), seq, score: hit.score, scores: hit.scores.clone() });
+                }
+            }
+            hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.seq.cmp(&a.seq)));
+            let (Some(best), Some(first), Some(last)) = (hits.first(), group.seqs.first(), group.seqs.last()) else {
+                continue;
+            };
+            let (score, scores) = (best.score, best.scores.clone());
+            groups.push(RecalledGroup {
+                conversation_id: id.clone(),
+                range: [*first, *last],
+                messages,
+                hits,
+                score,
+                scores,
+            });
+        }
+        groups
+    }
+
+    /// Searches, expands hits to groups, reads their messages, and drops what says the same again.
+    pub(super) async fn find_evidence(&self, request: EvidenceRequest<'_>) -> Result<Evidence> {
+        let (vector, embedding_error) = match self.query_vector(request.text).await {
+            Ok(vector) => (vector, None),
+            Err(error) if error.code == Code::Closed => return Err(error),
+            Err(error) => (None, Some(error)),
+        };
+        self.ensure_open()?;
+        let started_ms = self.now_ms();
+        let result = self.search(&request, vector.as_deref())?;
+        let (kept, below_floor): (Vec<Hit>, Vec<Hit>) =
+            result.hits.into_iter().partition(|hit| hit.score >= request.min_score);
+        let groups = self.expand(&kept, &request);
+        let ms = (self.now_ms() - started_ms).max(0.0);
+        let mut evidence = Evidence {
+            groups,
+            records: BTreeMap::new(),
+            hits: kept.into_iter().map(|hit| ((hit.conversation, hit.seq), hit)).collect(),
+            below_floor,
+            duplicates: Vec::new(),
+            mode: result.mode,
+            candidates: u32::try_from(result.candidates).unwrap_or(u32::MAX),
+            ms,
+            embedding_error,
+        };
+        self.read_groups(&mut evidence).await?;
+        self.drop_duplicates(&mut evidence, request.shown_texts);
+        Ok(evidence)
+    }
+
+    async fn query_vector(&self, text: &str) -> Result<Option<Vec<f32>>> {
+        let Some(embedder) = self.host.embedder.clone() else { return Ok(None) };
+        if text.trim().is_empty() || !self.state.borrow().index.has_vectors() {
+            return Ok(None);
+        }
+        Ok(self.embed(&*embedder, vec![text.to_owned()]).await?.pop())
+    }
+
+    fn search(&self, request: &EvidenceRequest<'_>, vector: Option<&[f32]>) -> Result<SearchResult> {
+        let now_ms = self.now_ms();
+        let state = self.state.borrow();
+        let number = |id: Option<&str>| id.and_then(|id| state.conversations.get(id)).map(|value| value.number);
+        let current = number(request.current);
+        let hidden: BTreeSet<u32> = state
+            .conversations
+            .values()
+            .filter(|conversation| !conversation.stored.value.remember && Some(conversation.number) != current)
+            .map(|conversation| conversation.number)
+            .collect();
+        let filter = request.filter;
+        let allowed = |message: &retrieval::MessageKey| {
+            !hidden.contains(&message.conversation)
+                && !(Some(message.conversation) == current && message.seq >= request.shown_from_seq)
+                && filter.roles.as_ref().is_none_or(|roles| roles.contains(&message.role))
+                && filter.from.is_none_or(|from| message.created_at_ms >= from)
+                && filter.to.is_none_or(|to| message.created_at_ms <= to)
+        };
+        state.index.search(&SearchRequest {
+            text: request.text,
+            vector,
+            conversation: number(request.only),
+            current_conversation: current,
+            allowed: Some(&allowed),
+            top_k: request.top_k,
+            now_ms,
+            policy: &self.options.policy.retrieval,
+        })
+    }
+
+    fn expand(&self, hits: &[Hit], request: &EvidenceRequest<'_>) -> Vec<MessageGroup> {
+        let state = self.state.borrow();
+        let current = request.current.and_then(|id| state.conversations.get(id)).map(|value| value.number);
+        retrieval::expand(
+            hits,
+            &GroupRequest {
+                before: request.before,
+                after: request.after,
+                turn_group: &|conversation, seq| turn_group(&state, conversation, seq),
+                last_seq: &|conversation| {
+                    let id = state.conversation_ids.get(conversation as usize);
+                    let last = id.and_then(|id| state.conversations.get(id)).map_or(0, |value| value.loaded_until_seq());
+                    if Some(conversation) == current { last.min(request.shown_from_seq.saturating_sub(1)) } else { last }
+                },
+            },
+        )
+    }
+
+    async fn read_groups(&self, evidence: &mut Evidence) -> Result<()> {
+        let mut wanted: Vec<(String, Seq, Seq)> = Vec::new();
+        {
+            let state = self.state.borrow();
+            for group in &evidence.groups {
+                let id = state.conversation_ids.get(group.conversation as usize);
+                if let (Some(id), Some(&first), Some(&last)) = (id, group.seqs.first(), group.seqs.last()) {
+                    wanted.push((id.clone(), first, last));
+                }
+            }
+        }
+        let keys = wanted
+            .iter()
+            .flat_map(|(id, first, last)| {
+                (*first..=*last).map(move |seq| (crate::ports::Store::Messages, crate::key![id.as_str(), seq]))
+            })
+            .collect();
+        for record in self.host.storage.get(keys).await?.into_iter().flatten() {
+            let record: MessageRecord = super::stored::decode(crate::ports::Store::Messages, &record)?;
+            evidence.records.insert((record.conversation_id.clone(), record.seq), record);
+        }
+        Ok(())
+    }
+
+    /// A message that says the same as one shown before (in the recent window, or in a better group) goes.
+    fn drop_duplicates(&self, evidence: &mut Evidence, shown_texts: &[&str]) {
+        let state = self.state.borrow();
+        let mut seen: BTreeSet<u64> = shown_texts.iter().map(|text| state.index.text_hash(text)).collect();
+        for group in &mut evidence.groups {
+            let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
+            group.seqs.retain(|seq| {
+                let Some(record) = evidence.records.get(&(id.clone(), *seq)) else { return false };
+                let is_new = record.text.trim().is_empty() || seen.insert(state.index.text_hash(&record.text));
+                if !is_new {
+                    evidence.duplicates.push((record.id.clone(), record.tokens));
+                }
+                is_new
+            });
+        }
+        evidence.groups.retain(|group| {
+            group.seqs.iter().any(|seq| evidence.hits.contains_key(&(group.conversation, *seq)))
+        });
+    }
+
+    /// The groups as evidence of a context, best first.
+    pub(super) fn evidence_groups(&self, evidence: &Evidence, current: &str) -> Vec<EvidenceGroup> {
+        let state = self.state.borrow();
+        let mut groups = Vec::new();
+        for group in &evidence.groups {
+            let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
+            let messages: Vec<EvidenceMessage> = group
+                .seqs
+                .iter()
+                .filter_map(|seq| evidence.records.get(&(id.clone(), *seq)))
+                .filter(|record| !record.text.trim().is_empty())
+                .map(|record| EvidenceMessage {
+                    seq: record.seq,
+                    id: record.id.clone(),
+                    role: record.role,
+                    text: crate::prompt_text::neutralize(&record.text).into_owned(),
+                    hit: evidence
+                        .hits
+                        .get(&(group.conversation, record.seq))
+                        .map(|hit| (hit.score, hit.scores.clone())),
+                })
+                .collect();
+            let created_at_ms = group
+                .seqs
+                .first()
+                .and_then(|seq| evidence.records.get(&(id.clone(), *seq)))
+                .map_or(0.0, |record| record.created_at);
+            let title = (id != current)
+                .then(|| state.conversations.get(id).map(|value| super::ConversationView::from(&value.stored.value).title))
+                .flatten();
+            groups.push(EvidenceGroup {
+                conversation_id: id.clone(),
+                title,
+                score: group.score,
+                messages,
+                created_at_ms,
+            });
+        }
+        groups
+    }
+}
+
+/// First and last position of the turn group that a message is in.
+fn turn_group(state: &State, conversation: u32, seq: Seq) -> (Seq, Seq) {
+    let found = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id));
+    let Some(conversation) = found else { return (seq, seq) };
+    let index = (seq as usize).saturating_sub(1);
+    let start = conversation.messages.iter().take(index + 1).rposition(|message| message.opens_group).unwrap_or(0);
+    let end = conversation.messages.iter().skip(index + 1).position(|message| message.opens_group);
+    let last = end.map_or(conversation.messages.len(), |offset| index + 1 + offset);
+    (start as Seq + 1, (last as Seq).max(seq))
+}

@@ -1,0 +1,161 @@
+//! What the engine holds in memory: small per-message metadata, the indexes, facts, and how far background work is.
+
+use super::Host;
+use super::stored::Stored;
+use crate::config::Policy;
+use crate::message::{Role, Seq};
+use crate::ports::Purpose;
+use crate::records::{ConversationRecord, FactRecord, JobKind, JobRecord, SummaryHead};
+use crate::retrieval::MessageIndex;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All of it.
+pub(crate) struct State {
+    /// Conversations by id.
+    pub(crate) conversations: BTreeMap<String, Conversation>,
+    /// Number of a conversation in the index to its id.
+    pub(crate) conversation_ids: Vec<String>,
+    /// The search index over loaded conversations.
+    pub(crate) index: MessageIndex,
+    /// Facts by number.
+    pub(crate) facts: BTreeMap<u32, FactRecord>,
+    /// Counters of facts and audit; its record is the lock of every change of facts.
+    pub(crate) fact_counters: Option<Stored<FactCounters>>,
+    /// Calls and tokens per purpose.
+    pub(crate) spending: Spending,
+}
+
+impl State {
+    pub(crate) fn new(host: &Host, policy: &Policy) -> Self {
+        let dimensions = host.embedder.as_ref().map(|embedder| embedder.dimensions());
+        Self {
+            conversations: BTreeMap::new(),
+            conversation_ids: Vec::new(),
+            index: MessageIndex::new(dimensions, policy.vector_index, host.normalize),
+            facts: BTreeMap::new(),
+            fact_counters: None,
+            spending: Spending::default(),
+        }
+    }
+
+    /// Takes a conversation record in, new or changed.
+    pub(crate) fn put_conversation(&mut self, stored: Stored<ConversationRecord>) {
+        let id = stored.value.id.clone();
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            conversation.stored = stored;
+            return;
+        }
+        let number = u32::try_from(self.conversation_ids.len()).unwrap_or(u32::MAX);
+        self.conversation_ids.push(id.clone());
+        self.conversations.insert(id, Conversation::new(number, stored));
+    }
+
+    /// Forgets a conversation and everything indexed from it.
+    pub(crate) fn remove_conversation(&mut self, id: &str) {
+        if let Some(conversation) = self.conversations.remove(id) {
+            self.index.remove_conversation(conversation.number);
+        }
+    }
+}
+
+/// One conversation.
+pub(crate) struct Conversation {
+    /// Its number in the index.
+    pub(crate) number: u32,
+    /// The record as last read or written.
+    pub(crate) stored: Stored<ConversationRecord>,
+    /// Metadata of the messages read so far; index = seq - 1. Complete when its length is `last_seq`.
+    pub(crate) messages: Vec<MessageMeta>,
+    /// The rolling summary's head, once read or written.
+    pub(crate) summary: Option<Stored<SummaryHead>>,
+    /// Vectors are in the index up to this position, inclusive.
+    pub(crate) vectors_until_seq: Seq,
+    /// Background work, by kind.
+    pub(crate) jobs: BTreeMap<JobKind, Stored<JobRecord>>,
+    /// Room of the recent window in the last built context: compaction keeps what is outside it covered.
+    pub(crate) recent_room_tokens: Option<u32>,
+}
+
+impl Conversation {
+    fn new(number: u32, stored: Stored<ConversationRecord>) -> Self {
+        Self {
+            number,
+            stored,
+            messages: Vec::new(),
+            summary: None,
+            vectors_until_seq: 0,
+            jobs: BTreeMap::new(),
+            recent_room_tokens: None,
+        }
+    }
+
+    /// Newest position whose metadata is here.
+    pub(crate) fn loaded_until_seq(&self) -> Seq {
+        Seq::try_from(self.messages.len()).unwrap_or(Seq::MAX)
+    }
+
+    /// Everything up to this position is in the rolling summary.
+    pub(crate) fn summarized_until_seq(&self) -> Seq {
+        self.summary.as_ref().map_or(0, |head| head.value.summarized_until_seq)
+    }
+
+    /// The metadata of one message.
+    pub(crate) fn message(&self, seq: Seq) -> Option<&MessageMeta> {
+        self.messages.get(usize::try_from(seq).ok()?.checked_sub(1)?)
+    }
+}
+
+/// What is known of a message without reading it.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageMeta {
+    pub(crate) seq: Seq,
+    pub(crate) id: String,
+    pub(crate) role: Role,
+    /// As stored: without the per-message overhead.
+    pub(crate) tokens: u32,
+    /// A user message that says something: it opens a turn group.
+    pub(crate) opens_group: bool,
+    /// Its document in the index; `None` where it has no text.
+    pub(crate) document: Option<u32>,
+}
+
+/// Counters of everything about facts. Written with every change of facts, so it is also their optimistic lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FactCounters {
+    /// Number of the newest fact.
+    pub(crate) last_fact: u32,
+    /// Number of the newest audit entry.
+    pub(crate) last_audit: u32,
+    /// Rises with every change.
+    pub(crate) version: u32,
+}
+
+/// Calls, tokens and time per purpose.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Spending {
+    /// Keyed by purpose: `summarize`, `extract`, `judge`.
+    #[serde(flatten)]
+    pub(crate) by_purpose: BTreeMap<&'static str, Spent>,
+}
+
+/// The sums of one purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Spent {
+    calls: u32,
+    input_tokens: u64,
+    output_tokens: u64,
+    ms: f64,
+}
+
+impl Spending {
+    pub(crate) fn add(&mut self, purpose: Purpose, input_tokens: u32, output_tokens: u32, elapsed_ms: f64) {
+        let spent = self.by_purpose.entry(purpose.as_str()).or_default();
+        spent.calls += 1;
+        spent.input_tokens += u64::from(input_tokens);
+        spent.output_tokens += u64::from(output_tokens);
+        spent.ms += elapsed_ms;
+    }
+}

@@ -1,0 +1,96 @@
+//! Numbers about what is kept, what it costs, and what is still to do.
+
+use super::Engine;
+use super::state::Spending;
+use crate::error::Result;
+use crate::key;
+use crate::ports::Store;
+use serde::Serialize;
+
+/// What `stats()` answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    /// Conversations kept.
+    pub conversations: u64,
+    /// Messages kept.
+    pub messages: u64,
+    /// Tokens of all messages.
+    pub tokens: u64,
+    /// Vectors kept.
+    pub vectors: u64,
+    /// Facts kept, tombstones and history included.
+    pub facts: u64,
+    /// Background jobs due now.
+    pub jobs: usize,
+    /// Messages that are still to be embedded.
+    pub waiting_for_vectors: u64,
+    /// When a failed job is tried again, milliseconds since 1970.
+    pub next_retry_at: Option<f64>,
+    /// Space.
+    pub storage: StorageStats,
+    /// Memory of the search index, in bytes, about.
+    pub index_bytes: usize,
+    /// Calls, tokens and milliseconds spent on model calls, by purpose.
+    pub spending: Spending,
+    /// `o200k_base/1` and so on: how tokens are counted now.
+    pub counted_with: String,
+}
+
+/// Space, where the platform tells.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageStats {
+    /// Bytes in use by this site.
+    pub bytes: Option<f64>,
+    /// Bytes that this site may use.
+    pub quota_bytes: Option<f64>,
+    /// The browser promised not to evict it.
+    pub persisted: Option<bool>,
+    /// Records outlive the process.
+    pub durable: bool,
+}
+
+impl Engine {
+    /// Numbers as they are now.
+    pub async fn stats(&self) -> Result<Stats> {
+        self.ensure_open()?;
+        self.refresh_conversations().await?;
+        let storage = &self.host.storage;
+        let usage = storage.usage().await?;
+        let (messages, vectors) =
+            (storage.count(Store::Messages, key![]).await?, storage.count(Store::Embeddings, key![]).await?);
+        let facts = storage.count(Store::Facts, key![]).await?;
+        let jobs = self.due_jobs();
+        let state = self.state.borrow();
+        let records = || state.conversations.values().map(|conversation| &conversation.stored.value);
+        let waiting_for_vectors = state
+            .conversations
+            .values()
+            .filter(|conversation| self.host.embedder.is_some() && conversation.stored.value.remember)
+            .map(|conversation| {
+                let done = conversation.jobs.get(&crate::records::JobKind::Embed).map_or(0, |job| job.value.done_until_seq);
+                u64::from(conversation.stored.value.last_seq.saturating_sub(done))
+            })
+            .sum();
+        Ok(Stats {
+            conversations: state.conversations.len() as u64,
+            messages,
+            tokens: records().map(|record| record.tokens).sum(),
+            vectors,
+            facts,
+            jobs,
+            waiting_for_vectors,
+            next_retry_at: self.next_retry_at(),
+            storage: StorageStats {
+                bytes: usage.bytes,
+                quota_bytes: usage.quota_bytes,
+                persisted: usage.persisted,
+                durable: storage.is_durable(),
+            },
+            index_bytes: state.index.memory_bytes(),
+            spending: state.spending.clone(),
+            counted_with: self.counter().id().to_owned(),
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! Typed records to and from storage, with the exact text that an optimistic check compares.
+
+use crate::error::{Error, Result};
+use crate::ports::{Check, Key, Record, Store};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A value with the record body that it was read from or written as.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored<T> {
+    pub(crate) value: T,
+    pub(crate) body: String,
+}
+
+impl<T: Serialize + DeserializeOwned> Stored<T> {
+    /// Reads a record.
+    pub(crate) fn read(store: Store, record: &Record) -> Result<Self> {
+        Ok(Self { value: decode(store, record)?, body: record.body.clone() })
+    }
+
+    /// Wraps a value that is about to be written.
+    pub(crate) fn new(value: T) -> Result<Self> {
+        let body = encode(&value)?.body;
+        Ok(Self { value, body })
+    }
+
+    /// The record to write.
+    pub(crate) fn record(&self) -> Record {
+        Record { body: self.body.clone(), blob: None }
+    }
+
+    /// Holds as long as nobody else wrote the record.
+    pub(crate) fn check(&self, store: Store, key: Key) -> Check {
+        Check { store, key, body: Some(self.body.clone()) }
+    }
+}
+
+/// A record's value.
+pub(crate) fn decode<T: DeserializeOwned>(store: Store, record: &Record) -> Result<T> {
+    serde_json::from_str(&record.body).map_err(|error| {
+        Error::corrupt(format!(
+            "a record of store {} cannot be read (line {}, column {}); export what is readable and report this",
+            store.name(),
+            error.line(),
+            error.column()
+        ))
+    })
+}
+
+/// A value as a record.
+pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Record> {
+    let body = serde_json::to_string(value)
+        .map_err(|_| Error::invalid_argument("a number in the call is not finite; give finite numbers"))?;
+    Ok(Record { body, blob: None })
+}
+
+/// 64-bit FNV-1a (Fowler, Noll and Vo), as hexadecimal: content hashes, not security.
+pub(crate) fn content_hash(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}

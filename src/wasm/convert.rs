@@ -1,0 +1,56 @@
+//! Values across the boundary: plain data by serde-wasm-bindgen, errors as `{ code, message, retryable }`.
+
+use crate::error::{Code, Error, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wasm_bindgen::JsValue;
+
+/// A plain object as a typed request.
+pub(super) fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T> {
+    serde_wasm_bindgen::from_value(value)
+        .map_err(|error| Error::invalid_argument(format!("an option cannot be read: {}", without_values(&error.to_string()))))
+}
+
+/// Plain data out.
+pub(super) fn to_js<T: Serialize>(value: &T) -> Result<JsValue> {
+    value
+        .serialize(&serde_wasm_bindgen::Serializer::json_compatible())
+        .map_err(|_| Error::new(Code::EngineUnavailable, "the answer could not be handed over; please report this"))
+}
+
+/// An error as the facade reads it.
+pub(super) fn to_js_error(error: &Error) -> JsValue {
+    #[derive(Serialize)]
+    struct Wire<'a> {
+        code: Code,
+        message: &'a str,
+        retryable: bool,
+    }
+    let wire = Wire { code: error.code, message: &error.message, retryable: error.code.is_retryable() };
+    to_js(&wire).unwrap_or_else(|_| JsValue::from_str(error.code.as_str()))
+}
+
+/// An error that the facade made of a failed callback; `otherwise` where it is something else.
+pub(super) fn error_from_js(value: &JsValue, otherwise: Code) -> Error {
+    let text = |name: &str| js_sys::Reflect::get(value, &JsValue::from_str(name)).ok().and_then(|value| value.as_string());
+    let code = match text("code").as_deref() {
+        Some("embedding_failed") => Code::EmbeddingFailed,
+        Some("embedding_dimension_mismatch") => Code::EmbeddingDimensionMismatch,
+        Some("model_output_invalid") => Code::ModelOutputInvalid,
+        Some("closed") => Code::Closed,
+        Some("aborted") => Code::Aborted,
+        _ => otherwise,
+    };
+    // Only a typed error's message is ours; anything else may quote what a user wrote.
+    let message = if code == otherwise && text("code").is_none() { None } else { text("message") };
+    Error::new(code, message.unwrap_or_else(|| "a callback of the app failed; see the error's cause".to_owned()))
+}
+
+/// Serde quotes the values that it refuses; a user may have written them.
+fn without_values(message: &str) -> String {
+    let mut out = String::new();
+    for (index, piece) in message.split('"').enumerate() {
+        out.push_str(if index % 2 == 0 { piece } else { "..." });
+    }
+    out
+}

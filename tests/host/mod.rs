@@ -1,0 +1,305 @@
+//! A simulated host: scripted doubles of the five ports, for tests of the engine.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use futures_util::future::FutureExt;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+use throughline::config::Policy;
+use throughline::engine::{AppendRequest, ContextRequest, Engine, Event, Host, NewConversation, Options};
+use throughline::error::{Code, Error, Result};
+use throughline::ports::{Clock, Embedder, LanguageModel, LockGuard, Locks, ModelRequest, Pending, Purpose};
+use throughline::store::Storage;
+use throughline::store::memory::MemoryStore;
+
+/// A clock that only moves when told, and sleepers that wake when it does.
+#[derive(Default)]
+pub struct ManualClock {
+    now_ms: Cell<f64>,
+    /// Sleeps shorter than this end at once by moving the clock; longer ones (timeouts) end when the clock is moved.
+    patience_ms: Cell<f64>,
+}
+
+impl ManualClock {
+    pub fn at(now_ms: f64) -> Self {
+        let clock = Self::default();
+        clock.now_ms.set(now_ms);
+        clock.patience_ms.set(1_000.0);
+        clock
+    }
+
+    pub fn advance(&self, ms: f64) {
+        self.now_ms.set(self.now_ms.get() + ms);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ms(&self) -> f64 {
+        self.now_ms.get()
+    }
+
+    fn sleep<'a>(&'a self, ms: f64) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
+        let until = self.now_ms.get() + ms;
+        let mut polls = 0;
+        Box::pin(std::future::poll_fn(move |context| {
+            if ms <= self.patience_ms.get() {
+                self.now_ms.set(self.now_ms.get().max(until));
+            }
+            polls += 1;
+            if self.now_ms.get() >= until {
+                return Poll::Ready(());
+            }
+            // A callback that never answers leaves only timers to wait for: time passes.
+            if polls > 50 {
+                self.now_ms.set(until);
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }))
+    }
+}
+
+/// Locks of one process, shared by the engines of several "tabs".
+#[derive(Clone, Default)]
+pub struct LocalLocks(Rc<RefCell<BTreeMap<String, ()>>>);
+
+impl Locks for LocalLocks {
+    fn try_lock<'a>(&'a self, name: &str) -> Pending<'a, Option<LockGuard>> {
+        let name = name.to_owned();
+        let held = Rc::clone(&self.0);
+        async move {
+            if held.borrow_mut().insert(name.clone(), ()).is_some() {
+                return Ok(None);
+            }
+            Ok(Some(LockGuard::new(move || {
+                held.borrow_mut().remove(&name);
+            })))
+        }
+        .boxed_local()
+    }
+}
+
+/// Bag-of-words vectors: equal texts have equal vectors, texts that share words are near.
+pub struct WordEmbedder {
+    pub id: String,
+    pub dimensions: usize,
+    pub batch: usize,
+    pub script: RefCell<VecDeque<EmbedFault>>,
+    pub texts: RefCell<Vec<String>>,
+}
+
+/// What the embedder does wrong, once each.
+pub enum EmbedFault {
+    Fail,
+    TooFew,
+    TooMany,
+    NotFinite,
+    WrongLength,
+    Hang,
+}
+
+impl Default for WordEmbedder {
+    fn default() -> Self {
+        Self {
+            id: "words".into(),
+            dimensions: 64,
+            batch: 16,
+            script: RefCell::default(),
+            texts: RefCell::default(),
+        }
+    }
+}
+
+impl WordEmbedder {
+    pub fn vector(&self, text: &str) -> Vec<f32> {
+        let mut vector = vec![0.0_f32; self.dimensions];
+        for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            let hash = word.bytes().fold(5381_usize, |hash, byte| hash.wrapping_mul(33) ^ usize::from(byte));
+            vector[hash % self.dimensions] += 1.0;
+        }
+        let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+        if norm > 0.0 {
+            vector.iter_mut().for_each(|x| *x /= norm);
+        }
+        vector
+    }
+}
+
+impl Embedder for WordEmbedder {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn max_batch_size(&self) -> usize {
+        self.batch
+    }
+
+    fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
+        let fault = self.script.borrow_mut().pop_front();
+        let mut vectors: Vec<Vec<f32>> = texts.iter().map(|text| self.vector(text)).collect();
+        self.texts.borrow_mut().extend(texts);
+        match fault {
+            None => {}
+            Some(EmbedFault::Fail) => {
+                return std::future::ready(Err(Error::new(Code::EmbeddingFailed, "scripted"))).boxed_local();
+            }
+            Some(EmbedFault::TooFew) => drop(vectors.pop()),
+            Some(EmbedFault::TooMany) => vectors.push(vec![0.0; self.dimensions]),
+            Some(EmbedFault::NotFinite) => vectors[0][0] = f32::NAN,
+            Some(EmbedFault::WrongLength) => vectors[0].push(0.0),
+            Some(EmbedFault::Hang) => return std::future::pending().boxed_local(),
+        }
+        std::future::ready(Ok(vectors)).boxed_local()
+    }
+}
+
+/// What the model answers next.
+pub enum Answer {
+    Text(String),
+    Fail,
+    Hang,
+}
+
+/// A language model that answers from a script; when the script is empty, by `otherwise`.
+pub struct ScriptedModel {
+    pub script: RefCell<VecDeque<(Purpose, Answer)>>,
+    pub requests: RefCell<Vec<ModelRequest>>,
+    pub otherwise: Box<dyn Fn(&ModelRequest) -> Option<String>>,
+    pub window: u32,
+}
+
+impl Default for ScriptedModel {
+    fn default() -> Self {
+        Self {
+            script: RefCell::default(),
+            requests: RefCell::default(),
+            otherwise: Box::new(|_| None),
+            window: 32_000,
+        }
+    }
+}
+
+impl ScriptedModel {
+    pub fn answering(otherwise: impl Fn(&ModelRequest) -> Option<String> + 'static) -> Self {
+        Self { otherwise: Box::new(otherwise), ..Self::default() }
+    }
+
+    pub fn then(&self, purpose: Purpose, answer: Answer) {
+        self.script.borrow_mut().push_back((purpose, answer));
+    }
+
+    pub fn calls(&self, purpose: Purpose) -> usize {
+        self.requests.borrow().iter().filter(|request| request.purpose == purpose).count()
+    }
+}
+
+impl LanguageModel for ScriptedModel {
+    fn context_window_tokens(&self) -> u32 {
+        self.window
+    }
+
+    fn generate<'a>(&'a self, request: ModelRequest) -> Pending<'a, String> {
+        let at = self.script.borrow().iter().position(|(purpose, _)| *purpose == request.purpose);
+        let scripted = at.and_then(|at| self.script.borrow_mut().remove(at)).map(|(_, answer)| answer);
+        let otherwise = (self.otherwise)(&request);
+        self.requests.borrow_mut().push(request);
+        match scripted {
+            Some(Answer::Text(text)) => std::future::ready(Ok(text)).boxed_local(),
+            Some(Answer::Hang) => std::future::pending().boxed_local(),
+            Some(Answer::Fail) => std::future::ready(Err(Error::new(Code::ModelFailed, "scripted"))).boxed_local(),
+            None => std::future::ready(otherwise.ok_or_else(|| Error::new(Code::ModelFailed, "no answer"))).boxed_local(),
+        }
+    }
+}
+
+/// A summary answer that every validation accepts.
+pub const SUMMARY: &str = r#"{"goal":["Ship the importer"],"confirmed":["The port is 8471"],"decisions":["Use SQLite, because it needs no server"],"constraints":[],"failed":[],"open":[],"next":["Write the tests"],"identifiers":["8471"]}"#;
+
+/// Everything that a test's engines share: two engines opened on one world are two tabs.
+pub struct World {
+    pub storage: Rc<dyn Fn() -> Rc<dyn Storage>>,
+    pub clock: Rc<ManualClock>,
+    pub locks: LocalLocks,
+    pub embedder: Option<Rc<WordEmbedder>>,
+    pub model: Option<Rc<ScriptedModel>>,
+    pub events: Rc<RefCell<Vec<Event>>>,
+    pub policy: Policy,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        let store = MemoryStore::default();
+        Self {
+            storage: Rc::new(move || Rc::new(store.clone())),
+            clock: Rc::new(ManualClock::at(1_750_000_000_000.0)),
+            locks: LocalLocks::default(),
+            embedder: None,
+            model: None,
+            events: Rc::default(),
+            policy: Policy::default(),
+        }
+    }
+}
+
+impl World {
+    pub fn with_embedder(mut self) -> Self {
+        self.embedder = Some(Rc::default());
+        self
+    }
+
+    pub fn with_model(mut self, model: ScriptedModel) -> Self {
+        self.model = Some(Rc::new(model));
+        self
+    }
+
+    pub async fn open(&self) -> Engine {
+        self.try_open().await.expect("opens")
+    }
+
+    pub async fn try_open(&self) -> Result<Engine> {
+        let events = Rc::clone(&self.events);
+        let host = Host {
+            storage: (self.storage)(),
+            embedder: self.embedder.clone().map(|embedder| embedder as Rc<dyn Embedder>),
+            model: self.model.clone().map(|model| model as Rc<dyn LanguageModel>),
+            clock: Rc::clone(&self.clock) as Rc<dyn Clock>,
+            locks: Rc::new(self.locks.clone()),
+            on_event: Rc::new(move |event| events.borrow_mut().push(event.clone())),
+            normalize: |text| unicode_normalization::UnicodeNormalization::nfkc(text).collect(),
+        };
+        let options = Options { user_id: "alex".into(), tokenizer: "estimate".into(), policy: self.policy.clone() };
+        Engine::open(host, options).await
+    }
+}
+
+pub async fn conversation(engine: &Engine, id: &str) {
+    engine.create_conversation(NewConversation { id: id.into(), ..NewConversation::default() }).await.expect("is new");
+}
+
+pub fn message(role: &str, text: &str) -> String {
+    serde_json::json!({ "role": role, "content": text }).to_string()
+}
+
+pub fn message_with_id(id: &str, role: &str, text: &str) -> String {
+    serde_json::json!({ "id": id, "role": role, "content": text }).to_string()
+}
+
+pub fn append(conversation_id: &str, messages: Vec<String>) -> AppendRequest {
+    AppendRequest { conversation_id: conversation_id.into(), messages, format: None, parent_id: None }
+}
+
+pub fn ask(conversation_id: &str, question: &str) -> ContextRequest {
+    ContextRequest {
+        conversation_id: conversation_id.into(),
+        question: Some(question.into()),
+        ..ContextRequest::default()
+    }
+}
