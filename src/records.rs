@@ -41,6 +41,9 @@ pub struct MessageRecord {
     pub parent_id: Option<String>,
     /// Who speaks.
     pub role: Role,
+    /// The speaker's name, where the message has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The format of `raw`.
     pub format: Format,
     /// The caller's object as JSON text, byte-exact.

@@ -59,7 +59,7 @@ impl Engine {
     /// be read, or is larger than `policy.limits.messageBytes`), `storage_*`. Nothing is stored then.
     pub async fn append(&self, request: AppendRequest) -> Result<Vec<Appended>> {
         self.ensure_open()?;
-        let format = request.format.as_deref().map(FormatChoice::from_name).transpose()?;
+        let format = request.format.as_deref().map_or(Ok(FormatChoice::Detect), FormatChoice::from_name)?;
         let mut prepared = Vec::with_capacity(request.messages.len());
         for raw in &request.messages {
             prepared.push(self.prepare(&request.conversation_id, raw, format)?);
@@ -75,7 +75,7 @@ impl Engine {
     }
 
     /// Reads, projects and counts one message. Nothing is stored yet.
-    fn prepare(&self, conversation_id: &str, raw: &str, format: Option<FormatChoice>) -> Result<Prepared> {
+    fn prepare(&self, conversation_id: &str, raw: &str, format: FormatChoice) -> Result<Prepared> {
         let most = self.options.policy.limits.message_bytes as usize;
         if raw.len() > most {
             return Err(Error::invalid_argument(format!(
@@ -98,6 +98,7 @@ impl Engine {
             id: message.id.clone().unwrap_or_default(),
             parent_id: None,
             role: message.role,
+            name: message.name.clone(),
             format: parsed.format,
             raw: raw.to_owned(),
             text: message.text(),
@@ -264,5 +265,5 @@ fn place(message: &mut Prepared, record: &mut ConversationRecord, parent_id: Opt
 
 /// The canonical form of a stored message.
 pub(super) fn parse_stored(record: &MessageRecord) -> Result<Message> {
-    Ok(formats::parse(&record.raw, Some(FormatChoice::from(record.format)))?.message)
+    Ok(formats::parse(&record.raw, FormatChoice::Exact(record.format))?.message)
 }

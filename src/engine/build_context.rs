@@ -93,7 +93,7 @@ impl Engine {
             + tools_tokens;
         let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens: newest.tokens };
         let room = Room::divide(demand, &self.options.policy.budget)?;
-        let memory = self.memory_part(room.memory);
+        let memory = self.memory_part(room.memory, &newest.text);
         let summary = self.summary_part(id, room.summary);
         if tools_tokens > 0 {
             system.items.push(Item {
@@ -187,7 +187,7 @@ impl Engine {
         };
         match name {
             None => Ok(stored.unwrap_or(Format::OpenAi)),
-            Some(name) => Ok(FormatChoice::from_name(name)?.target(stored)),
+            Some(name) => Ok(FormatChoice::from_name(name)?.target().or(stored).unwrap_or(Format::OpenAi)),
         }
     }
 

@@ -6,7 +6,7 @@ use super::state::{Conversation, MessageMeta};
 use super::stored::{Stored, decode};
 use crate::error::{Code, Error, Result};
 use crate::key;
-use crate::message::Seq;
+use crate::message::{Role, Seq};
 use crate::ports::{Commit, Key, KeyPart, Query, Record, Store};
 use crate::records::{EmbeddingRecord, FactRecord, JobKind, JobRecord, MessageRecord};
 use crate::retrieval::Document;
@@ -174,20 +174,23 @@ impl Engine {
         if record.seq != conversation.loaded_until_seq() + 1 {
             return;
         }
-        let document = (!record.text.is_empty() && record.role != crate::message::Role::System).then(|| {
-            state.index.add(Document {
+        let document = if record.role == Role::System {
+            None
+        } else {
+            state.index.add(&Document {
                 conversation: conversation.number,
                 seq: record.seq,
                 role: record.role,
-                speaker: None,
+                speaker: record.name.as_deref(),
                 created_at_ms: record.created_at,
                 text: &record.text,
             })
-        });
+        };
         conversation.messages.push(MessageMeta {
             seq: record.seq,
             id: record.id.clone(),
             role: record.role,
+            created_at: record.created_at,
             tokens: record.tokens,
             opens_group: record.opens_group,
             document,

@@ -43,15 +43,18 @@ pub struct RecallRequest {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecallFilter {
+    /// Only conversations of this project.
+    #[serde(default)]
+    pub project_id: Option<String>,
     /// Only hits of these roles.
     #[serde(default)]
     pub roles: Option<Vec<crate::message::Role>>,
     /// Only hits from this time on, milliseconds since 1970.
     #[serde(default)]
-    pub from: Option<f64>,
+    pub since: Option<f64>,
     /// Only hits up to this time, inclusive, milliseconds since 1970.
     #[serde(default)]
-    pub to: Option<f64>,
+    pub until: Option<f64>,
 }
 
 /// A hit with its neighbours.
@@ -166,14 +169,14 @@ impl Engine {
                 let Some(record) = evidence.records.get(&(id.clone(), seq)) else { continue };
                 messages.push(record.raw.clone());
                 if let Some(hit) = evidence.hits.get(&(group.conversation, seq)) {
-                    hits.push(RecalledHit { id: record.id.clone(), seq, score: hit.score, scores: hit.scores.clone() });
+                    hits.push(RecalledHit { id: record.id.clone(), seq, score: f64::from(hit.score), scores: hit.scores });
                 }
             }
             hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.seq.cmp(&a.seq)));
             let (Some(best), Some(first), Some(last)) = (hits.first(), group.seqs.first(), group.seqs.last()) else {
                 continue;
             };
-            let (score, scores) = (best.score, best.scores.clone());
+            let (score, scores) = (best.score, best.scores);
             groups.push(RecalledGroup {
                 conversation_id: id.clone(),
                 range: [*first, *last],
@@ -197,7 +200,7 @@ impl Engine {
         let started_ms = self.now_ms();
         let result = self.search(&request, vector.as_deref())?;
         let (kept, below_floor): (Vec<Hit>, Vec<Hit>) =
-            result.hits.into_iter().partition(|hit| hit.score >= request.min_score);
+            result.hits.into_iter().partition(|hit| f64::from(hit.score) >= request.min_score);
         let groups = self.expand(&kept, &request);
         let ms = (self.now_ms() - started_ms).max(0.0);
         let mut evidence = Evidence {
@@ -206,7 +209,7 @@ impl Engine {
             hits: kept.into_iter().map(|hit| ((hit.conversation, hit.seq), hit)).collect(),
             below_floor,
             duplicates: Vec::new(),
-            mode: result.mode,
+            mode: result.mode.as_str(),
             candidates: u32::try_from(result.candidates).unwrap_or(u32::MAX),
             ms,
             embedding_error,
@@ -218,39 +221,27 @@ impl Engine {
 
     async fn query_vector(&self, text: &str) -> Result<Option<Vec<f32>>> {
         let Some(embedder) = self.host.embedder.clone() else { return Ok(None) };
-        if text.trim().is_empty() || !self.state.borrow().index.has_vectors() {
+        let has_vectors = self.state.borrow().index.vectors().is_some_and(|vectors| !vectors.is_empty());
+        if text.trim().is_empty() || !has_vectors {
             return Ok(None);
         }
         Ok(self.embed(&*embedder, vec![text.to_owned()]).await?.pop())
     }
 
     fn search(&self, request: &EvidenceRequest<'_>, vector: Option<&[f32]>) -> Result<SearchResult> {
-        let now_ms = self.now_ms();
         let state = self.state.borrow();
         let number = |id: Option<&str>| id.and_then(|id| state.conversations.get(id)).map(|value| value.number);
         let current = number(request.current);
-        let hidden: BTreeSet<u32> = state
-            .conversations
-            .values()
-            .filter(|conversation| !conversation.stored.value.remember && Some(conversation.number) != current)
-            .map(|conversation| conversation.number)
-            .collect();
-        let filter = request.filter;
-        let allowed = |message: &retrieval::MessageKey| {
-            !hidden.contains(&message.conversation)
-                && !(Some(message.conversation) == current && message.seq >= request.shown_from_seq)
-                && filter.roles.as_ref().is_none_or(|roles| roles.contains(&message.role))
-                && filter.from.is_none_or(|from| message.created_at_ms >= from)
-                && filter.to.is_none_or(|to| message.created_at_ms <= to)
-        };
+        let admits = |conversation: u32, seq: Seq| is_admitted(&state, request, current, conversation, seq);
         state.index.search(&SearchRequest {
             text: request.text,
             vector,
             conversation: number(request.only),
             current_conversation: current,
-            allowed: Some(&allowed),
+            admits: Some(&admits),
             top_k: request.top_k,
-            now_ms,
+            min_score: 0.0,
+            now_ms: self.now_ms(),
             policy: &self.options.policy.retrieval,
         })
     }
@@ -300,12 +291,12 @@ impl Engine {
     /// A message that says the same as one shown before (in the recent window, or in a better group) goes.
     fn drop_duplicates(&self, evidence: &mut Evidence, shown_texts: &[&str]) {
         let state = self.state.borrow();
-        let mut seen: BTreeSet<u64> = shown_texts.iter().map(|text| state.index.text_hash(text)).collect();
+        let mut seen: BTreeSet<u64> = shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
         for group in &mut evidence.groups {
             let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
             group.seqs.retain(|seq| {
                 let Some(record) = evidence.records.get(&(id.clone(), *seq)) else { return false };
-                let is_new = record.text.trim().is_empty() || seen.insert(state.index.text_hash(&record.text));
+                let is_new = record.text.trim().is_empty() || seen.insert(state.index.analyzer().content_hash(&record.text));
                 if !is_new {
                     evidence.duplicates.push((record.id.clone(), record.tokens));
                 }
@@ -336,7 +327,7 @@ impl Engine {
                     hit: evidence
                         .hits
                         .get(&(group.conversation, record.seq))
-                        .map(|hit| (hit.score, hit.scores.clone())),
+                        .map(|hit| (f64::from(hit.score), hit.scores)),
                 })
                 .collect();
             let created_at_ms = group
@@ -357,6 +348,29 @@ impl Engine {
         }
         groups
     }
+}
+
+/// Whether a message may be a hit: remembered, not shown already, and let through by the filter.
+fn is_admitted(state: &State, request: &EvidenceRequest<'_>, current: Option<u32>, conversation: u32, seq: Seq) -> bool {
+    let is_current = Some(conversation) == current;
+    if is_current && seq >= request.shown_from_seq {
+        return false;
+    }
+    let Some(found) = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id)) else {
+        return false;
+    };
+    let record = &found.stored.value;
+    let filter = request.filter;
+    if !(record.remember || is_current) || filter.project_id.is_some() && filter.project_id != record.project_id {
+        return false;
+    }
+    let has_message_filter = filter.roles.is_some() || filter.since.is_some() || filter.until.is_some();
+    !has_message_filter
+        || found.message(seq).is_some_and(|message| {
+            filter.roles.as_ref().is_none_or(|roles| roles.contains(&message.role))
+                && filter.since.is_none_or(|since| message.created_at >= since)
+                && filter.until.is_none_or(|until| message.created_at <= until)
+        })
 }
 
 /// First and last position of the turn group that a message is in.

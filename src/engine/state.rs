@@ -3,10 +3,12 @@
 use super::Host;
 use super::stored::Stored;
 use crate::config::Policy;
+use crate::lexical::Analyzer;
 use crate::message::{Role, Seq};
 use crate::ports::Purpose;
 use crate::records::{ConversationRecord, FactRecord, JobKind, JobRecord, SummaryHead};
 use crate::retrieval::MessageIndex;
+use crate::vector::{TieredIndex, VectorIndex};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,11 +30,13 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(host: &Host, policy: &Policy) -> Self {
-        let dimensions = host.embedder.as_ref().map(|embedder| embedder.dimensions());
+        let vectors = host.embedder.as_ref().map(|embedder| {
+            Box::new(TieredIndex::new(embedder.dimensions(), policy.vector_index)) as Box<dyn VectorIndex>
+        });
         Self {
             conversations: BTreeMap::new(),
             conversation_ids: Vec::new(),
-            index: MessageIndex::new(dimensions, policy.vector_index, host.normalize),
+            index: MessageIndex::new(Analyzer::new(host.normalize), vectors),
             facts: BTreeMap::new(),
             fact_counters: None,
             spending: Spending::default(),
@@ -112,6 +116,8 @@ pub(crate) struct MessageMeta {
     pub(crate) seq: Seq,
     pub(crate) id: String,
     pub(crate) role: Role,
+    /// Milliseconds since 1970.
+    pub(crate) created_at: f64,
     /// As stored: without the per-message overhead.
     pub(crate) tokens: u32,
     /// A user message that says something: it opens a turn group.

@@ -1,0 +1,128 @@
+//! The extract job: what the user said becomes candidate facts, the judge decides, and the whole outcome is applied in
+//! one transaction with the job's cursor.
+
+use super::Engine;
+use super::append::parse_stored;
+use super::jobs::Progress;
+use super::loading::job_key;
+use super::stored::Stored;
+use crate::error::Result;
+use crate::facts::{
+    self, Candidate, Decision, FactOperation, JudgeItem, Neighbour, Rejection, Resolution, SourceMessage,
+};
+use crate::ports::{Commit, LanguageModel, Store};
+use crate::records::{FactRecord, FactStatus, JobKind, MessageRecord};
+
+/// Share of the model's window that messages may take; the rest is for instructions, known facts and the answer.
+const INPUT_SHARE: f64 = 0.5;
+/// Most tokens of messages in one call: facts of a long stretch are better found piece by piece.
+const MOST_INPUT_TOKENS: u32 = 6_000;
+/// Messages read for one batch.
+const BATCH_MESSAGES: u32 = 100;
+
+impl Engine {
+    /// Extracts facts from the next messages of a conversation.
+    pub(super) async fn extract_next_batch(&self, id: &str) -> Result<Progress> {
+        let Some(model) = self.host.model.clone() else { return Ok(Progress::Made) };
+        self.refresh(id).await?;
+        self.refresh_facts().await?;
+        let (mut job, job_check) = self.job(JobKind::Extract, id)?;
+        let from = job.done_until_seq + 1;
+        let records = self.read_messages(id, from, from.saturating_add(BATCH_MESSAGES - 1), None).await?;
+        let messages = source_messages(&records)?;
+        let existing = self.all_facts();
+        let counter = self.counter();
+        let policy = &self.options.policy.facts;
+        let room = ((f64::from(model.context_window_tokens()) * INPUT_SHARE) as u32).min(MOST_INPUT_TOKENS);
+        let extraction =
+            facts::extract_request(&messages, &existing, policy, room, &|text| counter.count(text));
+        if extraction.covered_until_seq == 0 {
+            return Ok(Progress::Overtaken);
+        }
+        let (candidates, rejections) = match extraction.request {
+            Some(request) => {
+                let answer = self.generate(&*model, request).await?;
+                facts::parse_candidates(&answer, &messages, &existing, policy)?
+            }
+            None => (Vec::new(), Vec::new()),
+        };
+        let (decisions, rejections) = self.judge(&*model, &candidates, rejections, &existing).await?;
+        let (counters, counters_check) = self.fact_counters();
+        let numbers = counters.next_numbers();
+        let changes = facts::apply(
+            &decisions,
+            &candidates,
+            &rejections,
+            &existing,
+            id,
+            policy,
+            numbers,
+            self.now_ms(),
+        );
+        job.done_until_seq = extraction.covered_until_seq;
+        (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
+        let stored = Stored::new(job)?;
+        let mut commit = Commit {
+            checks: vec![job_check],
+            puts: vec![(Store::Jobs, job_key(JobKind::Extract, id), stored.record())],
+            ..Commit::default()
+        };
+        let written = if changes.is_empty() {
+            None
+        } else {
+            commit.strict = true;
+            commit.checks.push(counters_check);
+            Some(self.put_changes(&changes, &mut commit).await?)
+        };
+        self.ensure_open()?;
+        if !self.host.storage.commit(commit).await? {
+            self.refresh_facts().await?;
+            return Ok(Progress::Overtaken);
+        }
+        self.put_job(id, stored);
+        if let Some(counters) = written {
+            self.take_changes_in(&changes, counters);
+        }
+        Ok(Progress::Made)
+    }
+
+    /// Decides what becomes of candidates: by rule where that is clear, else by the judge.
+    async fn judge(
+        &self,
+        model: &dyn LanguageModel,
+        candidates: &[Candidate],
+        mut rejections: Vec<Rejection>,
+        existing: &[FactRecord],
+    ) -> Result<(Vec<Decision>, Vec<Rejection>)> {
+        let most = self.options.policy.facts.judge_neighbours as usize;
+        let mut decisions = Vec::new();
+        let mut items: Vec<JudgeItem<'_>> = Vec::new();
+        for (index, candidate) in candidates.iter().enumerate() {
+            let neighbours: Vec<Neighbour<'_>> =
+                facts::similar(&candidate.fact, candidate.key.as_deref(), existing, most, None);
+            match facts::resolve(candidate, &neighbours, existing) {
+                Resolution::Settled(operation) => decisions.push(Decision { candidate: index, operation }),
+                Resolution::Rejected(reason) => rejections.push(Rejection { index, reason, target: None }),
+                Resolution::AskJudge => items.push(JudgeItem {
+                    index,
+                    candidate,
+                    neighbours: neighbours.iter().map(|neighbour| neighbour.fact).collect(),
+                }),
+            }
+        }
+        if !items.is_empty() {
+            let answer = self.generate(model, facts::judge_request(&items)).await?;
+            let active = existing.iter().filter(|fact| fact.status == FactStatus::Active).count();
+            let (judged, refused) = facts::parse_operations(&answer, &items, active)?;
+            decisions.extend(judged);
+            rejections.extend(refused);
+        }
+        // What replaces comes before what adds, so that an ADD does not meet a fact that is about to go.
+        decisions.sort_by_key(|decision| (matches!(decision.operation, FactOperation::Add), decision.candidate));
+        Ok((decisions, rejections))
+    }
+}
+
+fn source_messages(records: &[MessageRecord]) -> Result<Vec<SourceMessage>> {
+    records.iter().map(|record| Ok(SourceMessage::new(record.seq, &parse_stored(record)?))).collect()
+}

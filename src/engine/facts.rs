@@ -1,0 +1,288 @@
+//! Facts: what the user writes down, sees, changes, approves and forgets; and the memory section of a context.
+
+use super::Engine;
+use super::event::Event;
+use super::loading::{FACT_COUNTERS, fact_number};
+use super::state::FactCounters;
+use super::stored::{Stored, decode, encode};
+use super::conversations::{WRITE_TRIES, overtaken};
+use crate::context::{Dropped, Item, SystemPart};
+use crate::error::{Error, Result};
+use crate::facts::{self, Changes, FactEdit, FactWrite, Numbers, SelectionPolicy};
+use crate::key;
+use crate::ports::{Check, Commit, Key, Query, Store};
+use crate::prompt_text::json_line;
+use crate::records::{AuditRecord, FactRecord, FactStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// What `facts.add` is given.
+pub type NewFact = FactWrite;
+
+/// What `facts.update` is given.
+#[derive(Clone, Debug, Deserialize)]
+pub struct FactUpdate {
+    /// The fact.
+    pub id: String,
+    /// What changes.
+    #[serde(flatten)]
+    pub edit: FactEdit,
+}
+
+/// Which facts are listed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FactFilter {
+    /// Only this category.
+    #[serde(default)]
+    pub category: Option<String>,
+    /// Only this status; left out: active and proposed.
+    #[serde(default)]
+    pub status: Option<FactStatus>,
+}
+
+/// A fact that fits a query.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FoundFact {
+    /// The fact.
+    pub fact: FactRecord,
+    /// 0 to 1.
+    pub score: f64,
+}
+
+impl FactCounters {
+    /// The numbers that are free.
+    pub(super) fn next_numbers(&self) -> Numbers {
+        Numbers { fact: self.last_fact + 1, audit: self.last_audit + 1 }
+    }
+
+    fn after(&self, numbers: Numbers) -> Self {
+        Self {
+            last_fact: numbers.fact.saturating_sub(1),
+            last_audit: numbers.audit.saturating_sub(1),
+            version: self.version + 1,
+        }
+    }
+}
+
+impl Engine {
+    /// Writes a fact down on the user's word.
+    ///
+    /// # Errors
+    /// `invalid_argument`.
+    pub async fn add_fact(&self, new: NewFact) -> Result<FactRecord> {
+        self.change_facts("ADD", |existing, numbers, now| {
+            let written = facts::explicit(&new, existing, numbers, now)?;
+            Ok((written.fact, written.changes))
+        })
+        .await
+    }
+
+    /// Changes a fact on the user's word.
+    ///
+    /// # Errors
+    /// `not_found`, `invalid_argument`.
+    pub async fn update_fact(&self, update: FactUpdate) -> Result<FactRecord> {
+        self.change_facts("UPDATE", |existing, numbers, now| {
+            let written = facts::edit(&update.id, &update.edit, existing, numbers, now)?;
+            Ok((written.fact, written.changes))
+        })
+        .await
+    }
+
+    /// Puts a proposed fact into use.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn approve_fact(&self, id: &str) -> Result<FactRecord> {
+        self.change_facts("UPDATE", |existing, numbers, now| {
+            let written = facts::approve(id, existing, numbers, now)?;
+            Ok((written.fact, written.changes))
+        })
+        .await
+    }
+
+    /// Forgets a fact: its text is gone from every store, and a tombstone keeps it from being learned again.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn forget_fact(&self, id: &str) -> Result<()> {
+        self.change_facts("FORGET", |existing, numbers, now| {
+            Ok(((), facts::forget(id, existing, numbers, now)?))
+        })
+        .await
+    }
+
+    /// Facts, oldest first.
+    pub async fn list_facts(&self, filter: FactFilter) -> Result<Vec<FactRecord>> {
+        self.ensure_open()?;
+        self.refresh_facts().await?;
+        let is_wanted = |fact: &FactRecord| {
+            filter.category.as_ref().is_none_or(|category| *category == fact.category)
+                && match filter.status {
+                    Some(status) => fact.status == status,
+                    None => matches!(fact.status, FactStatus::Active | FactStatus::Proposed),
+                }
+        };
+        Ok(self.all_facts().into_iter().filter(is_wanted).collect())
+    }
+
+    /// One fact, whatever its status.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn get_fact(&self, id: &str) -> Result<FactRecord> {
+        self.ensure_open()?;
+        self.refresh_facts().await?;
+        self.existing_fact(id)
+    }
+
+    /// Facts in use that fit a text, best first.
+    pub async fn search_facts(&self, query: &str, top_k: u32) -> Result<Vec<FoundFact>> {
+        self.ensure_open()?;
+        self.refresh_facts().await?;
+        let existing = self.all_facts();
+        let found = facts::similar(query, None, &existing, top_k as usize, None);
+        Ok(found
+            .into_iter()
+            .map(|neighbour| FoundFact { fact: neighbour.fact.clone(), score: neighbour.similarity })
+            .collect())
+    }
+
+    /// Every decision about a fact, oldest first.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn fact_history(&self, id: &str) -> Result<Vec<AuditRecord>> {
+        self.ensure_open()?;
+        self.refresh_facts().await?;
+        self.existing_fact(id)?;
+        let entries = self.read_audit().await?;
+        Ok(entries.into_iter().map(|(_, entry)| entry).filter(|entry| entry.fact_id.as_deref() == Some(id)).collect())
+    }
+
+    /// Decides on the facts as they are, and writes; when another tab was faster, decides again.
+    async fn change_facts<T>(
+        &self,
+        operation: &str,
+        decide: impl Fn(&[FactRecord], Numbers, f64) -> Result<(T, Changes)>,
+    ) -> Result<T> {
+        self.ensure_open()?;
+        let _turn = self.writes.enter().await;
+        for _ in 0..WRITE_TRIES {
+            self.ensure_open()?;
+            self.refresh_facts().await?;
+            let (counters, check) = self.fact_counters();
+            let (answer, changes) = decide(&self.all_facts(), counters.next_numbers(), self.now_ms())?;
+            if changes.is_empty() {
+                return Ok(answer);
+            }
+            let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
+            let stored = self.put_changes(&changes, &mut commit).await?;
+            if self.host.storage.commit(commit).await? {
+                self.take_changes_in(&changes, stored);
+                let fact_id = changes.puts.last().map(|fact| fact.id.clone());
+                self.emit(Event::new("fact", json!({ "operation": operation, "factId": fact_id })));
+                return Ok(answer);
+            }
+        }
+        Err(overtaken())
+    }
+
+    /// Adds changes to a transaction: facts, links, audit, counters. The caller adds the counters' check.
+    pub(super) async fn put_changes(&self, changes: &Changes, commit: &mut Commit) -> Result<Stored<FactCounters>> {
+        for fact in &changes.puts {
+            commit.puts.push((Store::Facts, key![fact.id.as_str()], encode(fact)?));
+        }
+        for link in &changes.sources {
+            let key = key![link.fact_id.as_str(), link.conversation_id.as_str(), link.seq];
+            commit.puts.push((Store::FactSources, key, encode(&json!({}))?));
+        }
+        for entry in &changes.audit {
+            commit.puts.push((Store::Audit, key![entry.number], encode(entry)?));
+        }
+        for id in &changes.forgotten {
+            commit.delete_prefixes.push((Store::FactSources, key![id.as_str()]));
+        }
+        if !changes.forgotten.is_empty() {
+            for (key, mut entry) in self.read_audit().await? {
+                let is_of_forgotten = entry.fact_id.as_ref().is_some_and(|id| changes.forgotten.contains(id));
+                if is_of_forgotten && (entry.before.is_some() || entry.after.is_some()) {
+                    (entry.before, entry.after) = (None, None);
+                    commit.puts.push((Store::Audit, key, encode(&entry)?));
+                }
+            }
+        }
+        let (counters, _) = self.fact_counters();
+        let stored = Stored::new(counters.after(changes.numbers))?;
+        commit.puts.push((Store::Meta, key![FACT_COUNTERS], stored.record()));
+        Ok(stored)
+    }
+
+    pub(super) fn take_changes_in(&self, changes: &Changes, counters: Stored<FactCounters>) {
+        let state = &mut *self.state.borrow_mut();
+        for fact in &changes.puts {
+            if let Some(number) = fact_number(&fact.id) {
+                state.facts.insert(number, fact.clone());
+            }
+        }
+        state.fact_counters = Some(counters);
+    }
+
+    /// The counters, and the check that nobody changed facts since.
+    pub(super) fn fact_counters(&self) -> (FactCounters, Check) {
+        let state = self.state.borrow();
+        let counters = state.fact_counters.as_ref();
+        let check = Check {
+            store: Store::Meta,
+            key: key![FACT_COUNTERS],
+            body: counters.map(|counters| counters.body.clone()),
+        };
+        (counters.map(|counters| counters.value.clone()).unwrap_or_default(), check)
+    }
+
+    pub(super) fn all_facts(&self) -> Vec<FactRecord> {
+        self.state.borrow().facts.values().cloned().collect()
+    }
+
+    pub(super) fn existing_fact(&self, id: &str) -> Result<FactRecord> {
+        let state = self.state.borrow();
+        let fact = fact_number(id).and_then(|number| state.facts.get(&number));
+        fact.cloned().ok_or_else(|| Error::not_found("there is no fact with this id; list them with facts.list()"))
+    }
+
+    pub(super) async fn read_audit(&self) -> Result<Vec<(Key, AuditRecord)>> {
+        let records = self.scan(Query::prefix(Store::Audit, key![])).await?;
+        records.into_iter().map(|(key, record)| Ok((key, decode(Store::Audit, &record)?))).collect()
+    }
+
+    /// The memory section of a context: all usable facts while they fit, else those that fit the question best; always
+    /// in the order of their ids.
+    pub(super) fn memory_part(&self, cap: u32, question: &str) -> SystemPart {
+        let existing = self.all_facts();
+        let counter = self.counter();
+        let count = |text: &str| counter.count(text);
+        let policy = SelectionPolicy::new(cap, self.now_ms());
+        let similarity = |fact: &FactRecord| facts::similarity(question, &fact.fact);
+        let selection = facts::select(&existing, &policy, &similarity, &count);
+        let items = selection
+            .facts
+            .iter()
+            .zip(&selection.scores)
+            .map(|(fact, score)| Item {
+                kind: "fact",
+                id: fact.id.clone(),
+                tokens: count(&json_line(&facts::memory_item(fact))),
+                score: Some(*score),
+                reason: "remembered",
+                ..Item::default()
+            })
+            .collect();
+        let dropped = selection
+            .dropped
+            .iter()
+            .map(|(id, tokens, _)| Dropped { id: (*id).to_owned(), tokens: *tokens, reason: "no_room" })
+            .collect();
+        SystemPart { text: facts::render_memory_block(&selection.facts), items, dropped, cap }
+    }
+}

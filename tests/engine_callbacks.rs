@@ -1,0 +1,223 @@
+//! What callbacks do wrong, and what the engine makes of it: a typed outcome, and nothing changed.
+
+mod host;
+
+use futures_executor::block_on;
+use futures_util::future::FutureExt;
+use host::{Answer, EmbedFault, SUMMARY, ScriptedModel, World, append, ask, conversation, message};
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+use throughline::config::Policy;
+use throughline::engine::Engine;
+use throughline::error::{Code, Result};
+use throughline::ports::{Embedder, Pending, Purpose};
+
+fn chat(count: usize) -> Vec<String> {
+    (0..count)
+        .map(|number| match number % 2 {
+            0 => message("user", &format!("Question {number}: what about topic {number} and its details?")),
+            _ => message("assistant", &format!("Answer {number}: topic {number} is settled in file src/part{number}.rs.")),
+        })
+        .collect()
+}
+
+async fn error_codes(world: &World) -> Vec<String> {
+    let events = world.events.borrow();
+    let errors = events.iter().filter(|event| event.name == "error");
+    errors.map(|event| event.payload["code"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn unusable_vectors_are_refused_whole_and_asked_for_again() {
+    let faults = [
+        (EmbedFault::Fail, "embedding_failed"),
+        (EmbedFault::TooFew, "embedding_failed"),
+        (EmbedFault::TooMany, "embedding_failed"),
+        (EmbedFault::NotFinite, "embedding_failed"),
+        (EmbedFault::WrongLength, "embedding_dimension_mismatch"),
+        (EmbedFault::Hang, "timeout"),
+    ];
+    for (fault, code) in faults {
+        block_on(async {
+            let world = World::default().with_embedder();
+            let embedder = world.embedder.clone().unwrap();
+            let engine = world.open().await;
+            conversation(&engine, "c").await;
+            engine.append(append("c", chat(10))).await.unwrap();
+            embedder.script.borrow_mut().push_back(fault);
+            engine.settled().await.unwrap();
+            assert_eq!(error_codes(&world).await, [code]);
+            assert_eq!(engine.stats().await.unwrap().vectors, 0, "{code}: nothing is stored");
+            world.clock.advance(2_000.0);
+            engine.settled().await.unwrap();
+            assert_eq!(engine.stats().await.unwrap().vectors, 10, "{code}: the retry does it");
+        });
+    }
+}
+
+#[test]
+fn a_job_that_keeps_failing_is_given_up_until_the_next_message() {
+    block_on(async {
+        let world = World::default().with_embedder();
+        let embedder = world.embedder.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(2))).await.unwrap();
+        (0..5).for_each(|_| embedder.script.borrow_mut().push_back(EmbedFault::Fail));
+        for _ in 0..10 {
+            engine.settled().await.unwrap();
+            world.clock.advance(3_600_000.0);
+        }
+        assert_eq!(error_codes(&world).await.len(), 5);
+        assert_eq!(engine.next_retry_at(), None);
+        engine.append(append("c", chat(2))).await.unwrap();
+        engine.settled().await.unwrap();
+        assert_eq!(engine.stats().await.unwrap().vectors, 4);
+    });
+}
+
+#[test]
+fn a_finished_batch_is_never_asked_for_again() {
+    block_on(async {
+        let world = World::default().with_embedder();
+        let embedder = world.embedder.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(60))).await.unwrap();
+        embedder.script.borrow_mut().extend([None, None, Some(EmbedFault::Fail)].into_iter().flatten());
+        engine.settled().await.unwrap();
+        world.clock.advance(5_000.0);
+        engine.settled().await.unwrap();
+        let texts = embedder.texts.borrow();
+        let repeated = texts.iter().filter(|text| text.starts_with("Question 0:")).count();
+        assert_eq!(repeated, 2, "the failed batch, once more");
+        assert_eq!(texts.iter().filter(|text| text.starts_with("Question 58:")).count(), 1);
+        drop(texts);
+        // Another tab, or the next visit, finds nothing left to do.
+        let calls = embedder.texts.borrow().len();
+        let other = world.open().await;
+        other.settled().await.unwrap();
+        assert_eq!(embedder.texts.borrow().len(), calls);
+    });
+}
+
+#[test]
+fn a_question_that_cannot_be_embedded_is_searched_by_words_and_the_receipt_says_so() {
+    block_on(async {
+        let mut world = World::default().with_embedder();
+        world.policy.recent.max_messages = Some(4);
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(60))).await.unwrap();
+        engine.settled().await.unwrap();
+        world.embedder.clone().unwrap().script.borrow_mut().push_back(EmbedFault::Hang);
+        let context = engine.build_context(ask("c", "Which file settles topic 7, src/part7.rs?")).await.unwrap();
+        assert_eq!(context.receipt.retrieval.mode, "lexical");
+        assert!(context.receipt.notes.iter().any(|note| note.contains("timeout")), "{:?}", context.receipt.notes);
+        assert!(context.messages.last().unwrap().contains("src/part7.rs."));
+    });
+}
+
+#[test]
+fn summaries_that_cannot_be_used_change_nothing() {
+    let answers = [
+        (Answer::Fail, Code::ModelFailed),
+        (Answer::Hang, Code::Timeout),
+        (Answer::Text(String::new()), Code::ModelOutputInvalid),
+        (Answer::Text("null".into()), Code::ModelOutputInvalid),
+        (Answer::Text("<!DOCTYPE html><html><body>502</body></html>".into()), Code::ModelOutputInvalid),
+        (Answer::Text("x".repeat(5_000_000)), Code::ModelOutputInvalid),
+        (Answer::Text("I'm sorry, but I can't help with that.".into()), Code::ModelOutputInvalid),
+    ];
+    for (answer, code) in answers {
+        block_on(async {
+            let world = World::default().with_model(ScriptedModel::default());
+            let engine = world.open().await;
+            conversation(&engine, "c").await;
+            engine.append(append("c", chat(600))).await.unwrap();
+            world.model.clone().unwrap().then(Purpose::Summarize, answer);
+            let error = engine.compact("c", false).await.unwrap_err();
+            assert_eq!(error.code, code);
+            let summary = engine.summary("c").await.unwrap();
+            assert_eq!((summary.version, summary.summarized_until_seq), (0, 0));
+            // The next good answer is taken.
+            world.model.clone().unwrap().then(Purpose::Summarize, Answer::Text(SUMMARY.into()));
+            let summary = engine.compact("c", false).await.unwrap();
+            assert_eq!(summary.version, 1);
+            assert!(summary.summarized_until_seq > 0);
+        });
+    }
+}
+
+/// Row 47: an embedder that appends to the memory while it is asked.
+struct ReentrantEmbedder(RefCell<Option<Weak<Engine>>>);
+
+impl Embedder for ReentrantEmbedder {
+    fn id(&self) -> &str {
+        "reentrant"
+    }
+    fn dimensions(&self) -> usize {
+        2
+    }
+    fn max_batch_size(&self) -> usize {
+        8
+    }
+    fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
+        let engine = self.0.borrow_mut().take().and_then(|engine| engine.upgrade());
+        async move {
+            if let Some(engine) = engine {
+                engine.append(append("c", chat(1))).await?;
+                engine.recall(serde_json::from_value(serde_json::json!({ "query": "topic" })).unwrap()).await?;
+            }
+            Result::Ok(texts.iter().map(|_| vec![1.0, 0.0]).collect())
+        }
+        .boxed_local()
+    }
+}
+
+#[test]
+fn a_callback_may_call_the_engine() {
+    block_on(async {
+        let world = World::default();
+        let embedder = Rc::new(ReentrantEmbedder(RefCell::default()));
+        let host = throughline::engine::Host {
+            storage: (world.storage)(),
+            embedder: Some(Rc::clone(&embedder) as Rc<dyn Embedder>),
+            model: None,
+            clock: Rc::clone(&world.clock) as _,
+            locks: Rc::new(world.locks.clone()),
+            on_event: Rc::new(|_| {}),
+            normalize: str::to_owned,
+        };
+        let options = throughline::engine::Options {
+            user_id: "alex".into(),
+            tokenizer: "estimate".into(),
+            policy: Policy::default(),
+        };
+        let engine = Rc::new(Engine::open(host, options).await.unwrap());
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(3))).await.unwrap();
+        *embedder.0.borrow_mut() = Some(Rc::downgrade(&engine));
+        engine.settled().await.unwrap();
+        assert_eq!(engine.stats().await.unwrap().vectors, 4);
+    });
+}
+
+#[test]
+fn another_model_starts_over_and_its_vectors_are_never_mixed() {
+    block_on(async {
+        let mut world = World::default().with_embedder();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(20))).await.unwrap();
+        engine.settled().await.unwrap();
+        engine.close();
+        let other = host::WordEmbedder { id: "other".into(), dimensions: 32, ..host::WordEmbedder::default() };
+        world.embedder = Some(Rc::new(other));
+        let engine = world.open().await;
+        engine.settled().await.unwrap();
+        assert_eq!(world.embedder.clone().unwrap().texts.borrow().len(), 20);
+        let stats = engine.stats().await.unwrap();
+        assert_eq!((stats.vectors, stats.waiting_for_vectors), (20, 0));
+    });
+}
