@@ -8,7 +8,9 @@ use crate::ports::Pending;
 use std::cmp::Ordering;
 
 pub mod conformance;
+pub mod faulty;
 pub mod memory;
+pub mod range;
 
 #[cfg(feature = "wasm")]
 pub mod indexed_db;
@@ -98,7 +100,7 @@ impl Store {
 /// One component of a key. Numbers sort before text, text by UTF-16 code units: IndexedDB's own order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KeyPart {
-    /// A whole number.
+    /// A whole number; in a stored key at most [`range::MAX_KEY_NUMBER`].
     Number(u64),
     /// Text of any content.
     Text(String),
@@ -157,11 +159,11 @@ pub struct Record {
 pub struct Query {
     /// The store.
     pub store: Store,
-    /// The first components, all equal. Empty: the whole store.
+    /// The first components, all equal. Empty: the whole store. Without bounds, the prefix itself is a key of the range.
     pub prefix: Key,
-    /// Inclusive bounds on the component after the prefix.
+    /// Inclusive lower bound on the component after the prefix, which a key must then have.
     pub from: Option<KeyPart>,
-    /// Inclusive upper bound on the component after the prefix.
+    /// Inclusive upper bound on the component after the prefix, which a key must then have.
     pub to: Option<KeyPart>,
     /// Most records.
     pub limit: Option<usize>,
@@ -195,6 +197,9 @@ pub struct Check {
 }
 
 /// One transaction: checks, then writes. Later writes win over earlier ones on the same key.
+///
+/// Writes are carried out in this order: prefixes are removed, then single records, then puts are written in theirs. So
+/// one commit can replace everything under a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
     /// What must still hold.

@@ -1,0 +1,233 @@
+//! One transaction, with the `idb` crate's defects cured:
+//!
+//! - Its `TransactionFuture` never resolves when it is made after the end, takes a request's error event for the
+//!   transaction's, and is then dropped before the abort event arrives. Here the handlers are attached before anything
+//!   else is asked, only `complete` and `abort` end a transaction, and the reason is the transaction's own error.
+//! - Its request futures leak two closures each. Here requests have no handlers: requests are answered in order, so one
+//!   waits at most for the last of them, and results are read from the requests when the transaction is complete.
+//! - It cannot set a durability. Here `IDBDatabase.transaction` is called with its options.
+
+use super::connection::Connection;
+use super::failure::Failure;
+use super::timer::Timer;
+use crate::error::{Code, Error};
+use crate::store::Store;
+use futures_util::future::{Either, select};
+use js_sys::{Array, Object};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use wasm_bindgen::prelude::{Closure, wasm_bindgen};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Event, IdbDatabase, IdbRequest, IdbTransaction};
+
+/// How long a transaction may wait for others to release its stores. A tab that the browser froze with an open
+/// transaction holds them until it wakes.
+const START_LIMIT_MS: f64 = 5_000.0;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(extends = IdbDatabase)]
+    type DatabaseWithOptions;
+    #[wasm_bindgen(method, catch, structural)]
+    fn transaction(
+        this: &DatabaseWithOptions,
+        stores: &Array,
+        mode: &str,
+        options: &TransactionOptions,
+    ) -> Result<IdbTransaction, JsValue>;
+
+    #[wasm_bindgen(extends = Object)]
+    type TransactionOptions;
+    #[wasm_bindgen(method, setter, structural)]
+    fn set_durability(this: &TransactionOptions, durability: &str);
+}
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Reading.
+    Read,
+    /// Writing; complete once the browser's process has it, which survives a crash of the browser but not of the device.
+    Write,
+    /// Writing; complete once it is on disk.
+    WriteStrict,
+}
+
+/// How far a transaction is.
+#[derive(Default)]
+struct Progress {
+    /// Requests waited for that were answered.
+    answers: Cell<u32>,
+    /// How it ended.
+    ended: RefCell<Option<Ended>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+enum Ended {
+    Committed,
+    /// With the transaction's error; null when there is none.
+    Aborted(JsValue),
+}
+
+impl Progress {
+    fn wake(&self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn end(&self, ended: Ended) {
+        self.ended.replace(Some(ended));
+        self.wake();
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        match &*self.ended.borrow() {
+            Some(Ended::Aborted(error)) => Some(Failure::of(error)),
+            Some(Ended::Committed) | None => None,
+        }
+    }
+
+    /// Waits until the transaction has ended or so many answers are there.
+    async fn reach(&self, answers: u32) {
+        poll_fn(|context| {
+            if self.answers.get() >= answers || self.ended.borrow().is_some() {
+                return Poll::Ready(());
+            }
+            self.waker.replace(Some(context.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// A transaction that has begun. Dropped before its end, it goes on by itself: what was asked of it is committed whole.
+pub(super) struct Transaction {
+    inner: idb::Transaction,
+    raw: IdbTransaction,
+    progress: Rc<Progress>,
+    /// Called at each answer that is waited for.
+    on_answer: Option<Closure<dyn FnMut(Event)>>,
+}
+
+impl Transaction {
+    /// Begins a transaction and attaches the handlers of its end.
+    pub(super) fn begin(connection: &Connection, stores: &BTreeSet<Store>, mode: Mode) -> Result<Self, Failure> {
+        let names: Array = stores.iter().map(|store| JsValue::from_str(store.name())).collect();
+        let options: TransactionOptions = Object::new().unchecked_into();
+        options.set_durability(if mode == Mode::WriteStrict { "strict" } else { "relaxed" });
+        let database: &DatabaseWithOptions = connection.database().unchecked_ref();
+        let mode = if mode == Mode::Read { "readonly" } else { "readwrite" };
+        let raw = database.transaction(&names, mode, &options)?;
+        let progress = Rc::new(Progress::default());
+        let mut inner = idb::Transaction::from(raw.clone());
+        inner.on_complete({
+            let progress = Rc::clone(&progress);
+            move |_| progress.end(Ended::Committed)
+        });
+        inner.on_abort({
+            let progress = Rc::clone(&progress);
+            let raw = raw.clone();
+            move |_| progress.end(Ended::Aborted(raw.error().map_or(JsValue::NULL, JsValue::from)))
+        });
+        let on_answer = Closure::new({
+            let progress = Rc::clone(&progress);
+            move |_| {
+                progress.answers.set(progress.answers.get() + 1);
+                progress.wake();
+            }
+        });
+        Ok(Self { inner, raw, progress, on_answer: Some(on_answer) })
+    }
+
+    /// One of its stores.
+    pub(super) fn store(&self, store: Store) -> Result<idb::ObjectStore, Failure> {
+        if self.progress.ended.borrow().is_some() {
+            // Ended while its task was held up. The browser's own name for that would look like a lost connection.
+            return Err(self.progress.failure().unwrap_or_else(Failure::too_late));
+        }
+        Ok(self.inner.object_store(store.name())?)
+    }
+
+    /// Waits until a request is answered. Nothing but further requests of this transaction may be awaited after it.
+    ///
+    /// The first wait is the one for other transactions on the same stores, and has a limit.
+    pub(super) async fn answered(&self, request: &IdbRequest) -> Result<(), Failure> {
+        let first = self.progress.answers.get() == 0;
+        let expected = self.progress.answers.get() + 1;
+        request.set_onsuccess(self.on_answer.as_ref().map(|closure| closure.as_ref().unchecked_ref()));
+        if first {
+            let limit = Timer::new(START_LIMIT_MS);
+            let reached = pin!(self.progress.reach(expected));
+            if let Either::Right((_, reached)) = select(reached, limit).await {
+                // A transaction that cannot be aborted any more is about to end.
+                if self.raw.abort().is_ok() {
+                    self.progress.reach(u32::MAX).await;
+                    return Err(busy().into());
+                }
+                reached.await;
+            }
+        } else {
+            self.progress.reach(expected).await;
+        }
+        request.set_onsuccess(None);
+        if self.progress.answers.get() >= expected {
+            return Ok(());
+        }
+        Err(self.progress.failure().unwrap_or(Failure::Exception(String::new())))
+    }
+
+    /// Waits for its stores with the cheapest of requests, before one that may take long for its own sake.
+    pub(super) async fn gate(&self, store: &idb::ObjectStore) -> Result<(), Failure> {
+        let nothing = Array::new();
+        let request: IdbRequest = store.get_key(JsValue::from(nothing))?.into();
+        self.answered(&request).await
+    }
+
+    /// No more requests will come: the browser need not wait for the next turn of the event loop to commit, and does
+    /// so even when the page goes away now.
+    pub(super) fn commit(&self) {
+        // web-sys still follows the second edition of the standard; the third has this method again.
+        #[allow(deprecated)]
+        let asked = self.raw.commit();
+        // Only a hint: it fails when the transaction commits already.
+        drop(asked);
+    }
+
+    /// Undoes it and waits for that.
+    pub(super) async fn undo(&self) {
+        // It fails only when the transaction has ended.
+        let _ = self.raw.abort();
+        self.progress.reach(u32::MAX).await;
+    }
+
+    /// Waits for the end, and demands that it be a commit.
+    pub(super) async fn committed(&self) -> Result<(), Failure> {
+        self.progress.reach(u32::MAX).await;
+        self.progress.failure().map_or(Ok(()), Err)
+    }
+}
+
+fn busy() -> Error {
+    Error::new(
+        Code::StorageBlocked,
+        "another tab has held the storage for 5 seconds, perhaps because the browser froze it; nothing was written: \
+         close or wake other tabs of this app, and try again",
+    )
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if self.progress.ended.borrow().is_none() {
+            // Its events are still to come, and a handler that is gone would throw.
+            self.inner.forget_callbacks();
+            if let Some(on_answer) = self.on_answer.take() {
+                on_answer.forget();
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What the browser tests share: IndexedDB behind the suite's opener, and faults put into the browser's own objects.
+#![allow(dead_code)]
+
+use js_sys::{Function, Reflect};
+use std::rc::Rc;
+use throughline::ports::{Pending, Storage};
+use throughline::store::conformance;
+use throughline::store::indexed_db::IndexedDbStore;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_test::console_log;
+
+/// Opens IndexedDB databases.
+pub fn open(name: &str) -> Pending<'static, Rc<dyn Storage>> {
+    let name = name.to_owned();
+    Box::pin(async move { Ok(Rc::new(IndexedDbStore::open(&name).await?) as Rc<dyn Storage>) })
+}
+
+/// Runs the whole suite on IndexedDB.
+pub async fn conform() {
+    let started = js_sys::Date::now();
+    match conformance::run(&open).await {
+        Ok(cases) => console_log!("{cases} cases in {} ms", js_sys::Date::now() - started),
+        Err(failures) => panic!("{failures}"),
+    }
+}
+
+/// Runs a function body with `names` bound to `values` in the global scope, and awaits what it returns.
+pub async fn script(body: &str) -> JsValue {
+    let function = Function::new_no_args(&format!("return (async () => {{ {body} }})()"));
+    let promise: js_sys::Promise = function.call0(&JsValue::UNDEFINED).unwrap().unchecked_into();
+    JsFuture::from(promise).await.unwrap()
+}
+
+/// The number of uncaught errors seen since [`watch_errors`].
+pub fn uncaught_errors() -> f64 {
+    Reflect::get(&js_sys::global(), &"uncaught".into()).unwrap().as_f64().unwrap()
+}
+
+/// Counts uncaught errors and rejections from now on.
+pub async fn watch_errors() {
+    script(
+        "globalThis.uncaught = 0;
+         globalThis.addEventListener('error', () => { globalThis.uncaught += 1; });
+         globalThis.addEventListener('unhandledrejection', () => { globalThis.uncaught += 1; });",
+    )
+    .await;
+}
+
+/// Lets the event loop turn for so long.
+pub async fn sleep_ms(ms: u32) {
+    script(&format!("await new Promise(resolve => setTimeout(resolve, {ms}));")).await;
+}
