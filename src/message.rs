@@ -173,7 +173,7 @@ impl Message {
     /// A user message that says something, as against one that only carries tool results: it opens a turn group.
     #[must_use]
     pub fn opens_group(&self) -> bool {
-        self.role == Role::User && !self.parts.iter().all(|part| matches!(part, Part::ToolResult { .. }))
-            || self.role == Role::User && self.parts.is_empty()
+        let only_results = self.parts.iter().all(|part| matches!(part, Part::ToolResult { .. }));
+        self.role == Role::User && (self.parts.is_empty() || !only_results)
     }
 }

@@ -1,0 +1,168 @@
+//! Images, audio and files between formats: where each keeps type, address or bytes.
+
+use super::json::{Object, text};
+use crate::message::Format;
+use serde_json::{Value, json};
+
+/// Where the bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Location<'a> {
+    Base64(&'a str),
+    Url(&'a str),
+}
+
+/// Media as a format gave it. References that only one account or provider can read (`file_id`) are not among them (R23).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Media<'a> {
+    kind: &'static str,
+    media_type: Option<String>,
+    location: Location<'a>,
+    filename: Option<&'a str>,
+}
+
+impl<'a> Media<'a> {
+    /// The media of a part, or `None` where its bytes cannot be had from the message.
+    pub fn of(format: Format, kind: &'static str, part: &'a Value) -> Option<Self> {
+        let part = part.as_object()?;
+        match format {
+            Format::OpenAi => Self::of_openai(kind, part),
+            Format::Anthropic => {
+                let source = part.get("source")?.as_object()?;
+                let media_type = text(source, "media_type").map(str::to_owned);
+                let location = match text(source, "type")? {
+                    "base64" => Location::Base64(text(source, "data")?),
+                    "url" => Location::Url(text(source, "url")?),
+                    _ => return None,
+                };
+                let is_pdf_url = kind == "file" && matches!(location, Location::Url(_));
+                let media_type = media_type.or_else(|| is_pdf_url.then(|| "application/pdf".to_owned()));
+                Some(Self { kind, media_type, location, filename: text(part, "title") })
+            }
+            Format::AiSdkUi => Self::of_ai_sdk(kind, part, text(part, "url")?),
+            Format::AiSdkModel => Self::of_ai_sdk(kind, part, text(part, "image").or_else(|| text(part, "data"))?),
+        }
+    }
+
+    fn of_openai(kind: &'static str, part: &'a Object) -> Option<Self> {
+        let nested = |outer: &str| part.get(outer).and_then(Value::as_object);
+        if let Some(audio) = nested("input_audio") {
+            let media_type = text(audio, "format").map(|format| format!("audio/{format}"));
+            return Some(Self { kind, media_type, location: Location::Base64(text(audio, "data")?), filename: None });
+        }
+        if let Some(file) = nested("file") {
+            return Some(Self::of_address(kind, text(file, "file_data")?, None, text(file, "filename")));
+        }
+        let url = nested("image_url").and_then(|image| text(image, "url")).or_else(|| text(part, "image_url"))?;
+        Some(Self::of_address(kind, url, None, None))
+    }
+
+    fn of_ai_sdk(kind: &'static str, part: &'a Object, address: &'a str) -> Option<Self> {
+        let media_type = text(part, "mediaType").or_else(|| text(part, "mimeType")).map(str::to_owned);
+        Some(Self::of_address(kind, address, media_type, text(part, "filename")))
+    }
+
+    /// From a data URL, a URL or plain base64.
+    fn of_address(kind: &'static str, address: &'a str, media_type: Option<String>, filename: Option<&'a str>) -> Self {
+        if let Some((head, data)) = address.strip_prefix("data:").and_then(|rest| rest.split_once(','))
+            && let Some(own_type) = head.strip_suffix(";base64") {
+                let media_type = media_type.or_else(|| Some(own_type.to_owned()).filter(|own| !own.is_empty()));
+                return Self { kind, media_type, location: Location::Base64(data), filename };
+            }
+        let is_url = address.contains("://") || address.starts_with("data:");
+        let location = if is_url { Location::Url(address) } else { Location::Base64(address) };
+        Self { kind, media_type, location, filename }
+    }
+
+    fn is_type(&self, types: &[&str]) -> bool {
+        self.media_type.as_deref().is_some_and(|own| types.contains(&own))
+    }
+
+    /// A URL: the address, or the bytes as a data URL.
+    fn url(&self) -> String {
+        match self.location {
+            Location::Url(url) => url.to_owned(),
+            Location::Base64(data) => format!("data:{};base64,{data}", self.media_type_or_default()),
+        }
+    }
+
+    fn media_type_or_default(&self) -> &str {
+        let default = match self.kind {
+            "image" => "image/png",
+            "audio" => "audio/wav",
+            _ => "application/octet-stream",
+        };
+        self.media_type.as_deref().unwrap_or(default)
+    }
+
+    /// The part in a format, or `None` where the format cannot carry it in a user message.
+    pub fn write(&self, target: Format) -> Option<Value> {
+        match target {
+            Format::OpenAi => self.write_openai(),
+            Format::Anthropic => self.write_anthropic(),
+            Format::AiSdkUi => Some(self.with_filename(
+                json!({ "type": "file", "mediaType": self.media_type_or_default(), "url": self.url() }),
+            )),
+            Format::AiSdkModel if self.kind == "image" => {
+                let mut part = json!({ "type": "image", "image": self.address() });
+                if let (Some(media_type), Value::Object(part)) = (&self.media_type, &mut part) {
+                    part.insert("mediaType".to_owned(), json!(media_type));
+                }
+                Some(part)
+            }
+            Format::AiSdkModel => Some(self.with_filename(
+                json!({ "type": "file", "data": self.address(), "mediaType": self.media_type_or_default() }),
+            )),
+        }
+    }
+
+    fn address(&self) -> &str {
+        match self.location {
+            Location::Base64(address) | Location::Url(address) => address,
+        }
+    }
+
+    fn with_filename(&self, mut part: Value) -> Value {
+        if let (Some(filename), Value::Object(part)) = (self.filename, &mut part) {
+            part.insert("filename".to_owned(), json!(filename));
+        }
+        part
+    }
+
+    fn write_openai(&self) -> Option<Value> {
+        match (self.kind, self.location) {
+            ("image", _) => Some(json!({ "type": "image_url", "image_url": { "url": self.url() } })),
+            ("audio", Location::Base64(data)) => {
+                let format = match self.media_type_or_default() {
+                    "audio/wav" | "audio/x-wav" => "wav",
+                    "audio/mp3" | "audio/mpeg" => "mp3",
+                    _ => return None,
+                };
+                Some(json!({ "type": "input_audio", "input_audio": { "data": data, "format": format } }))
+            }
+            ("file", Location::Base64(_)) if self.is_type(&["application/pdf"]) => {
+                let filename = self.filename.unwrap_or("document.pdf");
+                Some(json!({ "type": "file", "file": { "filename": filename, "file_data": self.url() } }))
+            }
+            _ => None,
+        }
+    }
+
+    fn write_anthropic(&self) -> Option<Value> {
+        const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+        let (kind, types) = match self.kind {
+            "image" => ("image", &IMAGES[..]),
+            "file" => ("document", &["application/pdf"][..]),
+            _ => return None,
+        };
+        match self.location {
+            Location::Base64(data) if self.is_type(types) => Some(json!({
+                "type": kind,
+                "source": { "type": "base64", "media_type": self.media_type_or_default(), "data": data },
+            })),
+            Location::Url(url) if url.starts_with("http") && (kind == "image" || self.is_type(types)) => {
+                Some(json!({ "type": kind, "source": { "type": "url", "url": url } }))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Readers, one per format: from an object to its parts, each with the place where it stands in the object.
+
+mod ai_sdk_model;
+mod ai_sdk_ui;
+mod anthropic;
+mod openai;
+
+use super::json::{Object, as_text, type_name};
+use crate::error::Result;
+use crate::message::{Format, Part, Role};
+use serde_json::Value;
+
+pub(super) use openai::FUNCTION_CALL_ID_PREFIX;
+
+/// A part and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Block {
+    pub part: Part,
+    pub slot: Slot,
+}
+
+/// Where in its message a part stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// The value of a field (`content` as a string, `refusal`, ...).
+    Field(&'static str),
+    /// An item of an array field. One item may give several parts (an AI SDK tool part holds call and result).
+    Item(&'static str, usize),
+}
+
+impl Slot {
+    /// The value at this place.
+    pub fn of(self, object: &Object) -> Option<&Value> {
+        match self {
+            Self::Field(field) => object.get(field),
+            Self::Item(field, index) => object.get(field)?.get(index),
+        }
+    }
+}
+
+/// The parts of an object that is in this format and has this role, in order.
+pub(super) fn blocks(object: &Object, format: Format, role: Role) -> Result<Vec<Block>> {
+    match format {
+        Format::OpenAi => openai::blocks(object, role),
+        Format::Anthropic => anthropic::blocks(object),
+        Format::AiSdkUi => ai_sdk_ui::blocks(object),
+        Format::AiSdkModel => ai_sdk_model::blocks(object),
+    }
+}
+
+/// The kind of an item that is not known here: its own `type`, else what it is.
+fn other(item: &Value) -> Part {
+    let kind = item.get("type").and_then(Value::as_str).unwrap_or_else(|| type_name(item));
+    Part::Other { kind: kind.to_owned() }
+}
+
+/// Media by its media type (`image/png`), labelled by the first label there is, else by the media type, else its kind.
+fn media(media_type: &str, labels: &[Option<&str>]) -> Part {
+    let kind = match media_type.split('/').next() {
+        Some("image") => "image",
+        Some("audio") => "audio",
+        _ => "file",
+    };
+    labelled(kind, labels.iter().copied().chain([Some(media_type)]))
+}
+
+/// Media of a kind, labelled by the first usable label. A data URL is labelled by its media type, never by its bytes.
+fn labelled<'a>(kind: &'static str, labels: impl IntoIterator<Item = Option<&'a str>>) -> Part {
+    let label = labels.into_iter().flatten().map(short_label).find(|label| !label.is_empty());
+    Part::Media { kind, label: label.unwrap_or_else(|| kind.to_owned()) }
+}
+
+fn short_label(label: &str) -> String {
+    let label = match label.strip_prefix("data:") {
+        Some(data) => data.split([';', ',']).next().unwrap_or_default(),
+        None => label.split(['?', '#']).next().unwrap_or_default(),
+    };
+    label.chars().take(120).collect()
+}
+
+/// JSON text of a tool's input; nothing where there is none.
+fn arguments(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(value) => as_text(value),
+    }
+}
+
+/// Text of a list of items as a person would read it: texts by line, media by their kind, other items as JSON.
+fn readable_items(items: &[Value]) -> String {
+    let lines: Vec<String> = items
+        .iter()
+        .map(|item| match (item, item.get("type").and_then(Value::as_str)) {
+            (Value::String(text), _) => text.clone(),
+            (_, Some("text")) => item.get("text").map(as_text).unwrap_or_default(),
+            (_, Some(kind))
+                if item.get("source").is_some() || item.get("data").is_some() || item.get("url").is_some() =>
+            {
+                format!("[{kind}]")
+            }
+            (_, Some(kind @ ("image_url" | "input_audio" | "file"))) => format!("[{kind}]"),
+            _ => item.to_string(),
+        })
+        .collect();
+    lines.join("\n")
+}

@@ -1,0 +1,310 @@
+//! Rendering: chosen messages as the messages of a request, byte for byte where nothing has to change.
+
+use super::element::{Content, Element, elements};
+use super::json::Object;
+use super::media::Media;
+use super::repair::{Repair, repaired};
+use super::source::{Opened, Source, is_marker};
+use super::write::{self, Envelope, Item};
+use crate::message::{Format, Part, Role, Seq};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A message of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderedMessage {
+    /// JSON text of the message in the target format.
+    pub json: String,
+    /// The stored messages that it says, in order; none for a made-up result of a message that is not stored.
+    pub seqs: Vec<Seq>,
+    /// Who speaks, as the target format has it: Anthropic's tool results are a user's.
+    pub role: Role,
+    /// `json` is the caller's own text, byte for byte.
+    pub exact: bool,
+}
+
+/// The messages of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// In order, without system messages.
+    pub messages: Vec<RenderedMessage>,
+    /// Something that a source said is left out or replaced by a note, because the target format has no place for it.
+    pub lossy: bool,
+    /// What was changed so that a provider takes it; empty for [`render`].
+    pub repairs: Vec<Repair>,
+}
+
+/// Writes messages in the target format as they are, with all faults they have. System messages are left out (see
+/// [`super::lift_system`]); a message whose format is the target goes out byte for byte.
+#[must_use]
+pub fn render(sources: &[Source<'_>], target: Format) -> Rendered {
+    let mut renderer = Renderer::new(sources, target);
+    for (index, source) in sources.iter().enumerate() {
+        if source.message.role == Role::System {
+            continue;
+        }
+        if source.format == target || is_shared_shape(source, target) {
+            renderer.push_raw(index);
+            continue;
+        }
+        let own = elements(sources.get(index..=index).unwrap_or_default());
+        let shift = |content: Content| match content {
+            Content::Part { index: part, .. } => Content::Part { source: index, index: part },
+            stub @ Content::Stub { .. } => stub,
+        };
+        let own = own.into_iter().map(|element| Element {
+            contents: element.contents.into_iter().map(shift).collect(),
+            source: index,
+            ..element
+        });
+        for bundle in bundles(own.collect(), sources, target) {
+            renderer.push(&bundle);
+        }
+    }
+    renderer.rendered
+}
+
+/// Writes the chosen messages of a window, oldest first and the question last, so that a provider of the target format
+/// takes them: see the rules in the module's table. Stored messages are not changed; what had to be done is in
+/// [`Rendered::repairs`]. Where nothing is left to be sent (no user message at all), there are no messages.
+#[must_use]
+pub fn render_repaired(sources: &[Source<'_>], target: Format) -> Rendered {
+    let (elements, repairs) = repaired(elements(sources), sources, target);
+    let mut renderer = Renderer::new(sources, target);
+    for bundle in bundles(elements, sources, target) {
+        renderer.push(&bundle);
+    }
+    Rendered { repairs, ..renderer.rendered }
+}
+
+/// What goes into one message of the request.
+struct Bundle {
+    role: Role,
+    contents: Vec<Content>,
+    /// The source of its first element.
+    source: usize,
+}
+
+/// Puts elements together to messages as the target format has them.
+fn bundles(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Vec<Bundle> {
+    let mut bundles: Vec<Bundle> = Vec::new();
+    for element in elements {
+        if target == Format::OpenAi && element.role == Role::Tool {
+            // One message per result; nothing else has a place in a tool message.
+            let is_result = |content: &Content| !matches!(content.part(sources), Some(part) if !matches!(part, Part::ToolResult { .. }));
+            bundles.extend(element.contents.into_iter().filter(is_result).map(|content| Bundle {
+                role: Role::Tool,
+                source: content.source(),
+                contents: vec![content],
+            }));
+            continue;
+        }
+        match bundles.last_mut() {
+            Some(last) if joins(last, &element, target) => {
+                last.contents.extend(element.contents);
+                if target == Format::Anthropic {
+                    last.role = element.role;
+                }
+            }
+            _ => bundles.push(Bundle { role: element.role, contents: element.contents, source: element.source }),
+        }
+    }
+    bundles
+}
+
+fn joins(bundle: &Bundle, element: &Element, target: Format) -> bool {
+    let shares_source = || bundle.contents.iter().any(|content| content.source() == element.source);
+    match (target, bundle.role, element.role) {
+        (Format::Anthropic, Role::Tool, Role::Tool) => true,
+        (Format::Anthropic, Role::Tool, Role::User) => shares_source(),
+        (Format::AiSdkUi, Role::Assistant, Role::Tool) => true,
+        (Format::AiSdkUi, Role::Assistant, Role::Assistant) => bundle.source == element.source,
+        _ => false,
+    }
+}
+
+/// A role and a text and nothing else: the same message in OpenAI's, Anthropic's and the AI SDK's model format.
+fn is_shared_shape(source: &Source<'_>, target: Format) -> bool {
+    if source.format == Format::AiSdkUi || target == Format::AiSdkUi {
+        return false;
+    }
+    let [Part::Text(text)] = source.message.parts.as_slice() else { return false };
+    if text.trim().is_empty() || !matches!(source.message.role, Role::User | Role::Assistant) {
+        return false;
+    }
+    let Some(opened) = Opened::new(source) else { return false };
+    opened.object.len() == 2 && opened.object.get("content").is_some_and(Value::is_string)
+}
+
+struct Renderer<'s, 'a> {
+    sources: &'s [Source<'a>],
+    target: Format,
+    /// The last name called under each id: AI SDK results need the tool's name.
+    names: BTreeMap<String, String>,
+    rendered: Rendered,
+}
+
+impl<'s, 'a> Renderer<'s, 'a> {
+    fn new(sources: &'s [Source<'a>], target: Format) -> Self {
+        Self { sources, target, names: BTreeMap::new(), rendered: Rendered::default() }
+    }
+
+    fn push_raw(&mut self, index: usize) {
+        let Some(source) = self.sources.get(index) else { return };
+        self.learn_names(&source.message.parts.iter().collect::<Vec<_>>());
+        self.rendered.messages.push(RenderedMessage {
+            json: source.raw.to_owned(),
+            seqs: source.seq.into_iter().collect(),
+            role: source.message.role,
+            exact: true,
+        });
+    }
+
+    fn learn_names(&mut self, parts: &[&Part]) {
+        for part in parts {
+            if let Part::ToolCall { id, name, .. } = part {
+                self.names.insert(id.clone(), name.clone());
+            }
+        }
+    }
+
+    fn push(&mut self, bundle: &Bundle) {
+        let used: BTreeSet<usize> = bundle.contents.iter().map(Content::source).collect();
+        if let (1, Some(source)) = (used.len(), self.sources.get(bundle.source)) {
+            let can_be_raw = source.format == self.target || is_shared_shape(source, self.target);
+            if can_be_raw && self.is_whole(bundle, source) {
+                self.push_raw(bundle.source);
+                return;
+            }
+        }
+        self.push_written(bundle, &used);
+    }
+
+    /// Whether the bundle says all that its only source says, in an order that the target takes.
+    fn is_whole(&self, bundle: &Bundle, source: &Source<'a>) -> bool {
+        let mut indices = Vec::with_capacity(bundle.contents.len());
+        for content in &bundle.contents {
+            match content {
+                Content::Part { index, .. } => indices.push(*index),
+                Content::Stub { .. } => return false,
+            }
+        }
+        // In an AI SDK UI message results stand with their calls, and what no model sees may have been dropped.
+        if self.target != Format::AiSdkUi {
+            return indices.iter().copied().eq(0..source.message.parts.len());
+        }
+        let held: BTreeSet<usize> = indices.into_iter().collect();
+        let is_seen = |part: &Part| !matches!(part, Part::Other { kind } if is_marker(kind));
+        source.message.parts.iter().enumerate().all(|(index, part)| held.contains(&index) || !is_seen(part))
+    }
+
+    fn push_written(&mut self, bundle: &Bundle, used: &BTreeSet<usize>) {
+        let opened: BTreeMap<usize, Opened> =
+            used.iter().filter_map(|index| Some((*index, Opened::new(self.sources.get(*index)?)?))).collect();
+        let parts: Vec<&Part> = bundle.contents.iter().filter_map(|content| content.part(self.sources)).collect();
+        self.learn_names(&parts);
+        let mut items = Vec::with_capacity(bundle.contents.len());
+        let mut lossy = false;
+        for content in &bundle.contents {
+            match content {
+                Content::Stub { call_id, name, .. } => items.push(Item::Stub { id: call_id, name }),
+                Content::Part { source, index } => {
+                    let (Some(source), Some(part)) = (self.sources.get(*source), content.part(self.sources)) else {
+                        continue;
+                    };
+                    let origin = opened.get(&content.source());
+                    items.extend(self.item(source, part, *index, bundle.role, origin, &mut lossy));
+                }
+            }
+        }
+        let envelope = self.envelope(bundle, used, &opened);
+        lossy |= self.target != Format::OpenAi
+            && used.iter().any(|index| self.sources.get(*index).is_some_and(|source| source.message.name.is_some()));
+        self.rendered.lossy |= lossy;
+        if let Some(message) = write::message(self.target, &envelope, &items) {
+            let role = match (self.target, bundle.role) {
+                (Format::Anthropic, Role::Tool) => Role::User,
+                (_, role) => role,
+            };
+            let seqs = used.iter().filter_map(|index| self.sources.get(*index)?.seq).collect();
+            self.rendered.messages.push(RenderedMessage { json: message.to_string(), seqs, role, exact: false });
+        }
+    }
+
+    /// The frame of the message: the caller's own fields where all of it is edited from one message of the format.
+    fn envelope<'b>(
+        &self,
+        bundle: &Bundle,
+        used: &BTreeSet<usize>,
+        opened: &'b BTreeMap<usize, Opened>,
+    ) -> Envelope<'b> {
+        let is_native = |index: &usize| self.sources.get(*index).is_some_and(|source| source.format == self.target);
+        let keeps_fields = used.len() == 1 || self.target == Format::AiSdkUi;
+        let holds_part = bundle.contents.iter().any(|content| matches!(content, Content::Part { .. }));
+        let base: Option<&'b Object> = (keeps_fields && holds_part && is_native(&bundle.source))
+            .then(|| opened.get(&bundle.source).map(|opened| &opened.object))
+            .flatten();
+        let message = self.sources.get(bundle.source).map(|source| source.message);
+        let id = message.and_then(|message| message.id.clone()).unwrap_or_else(|| {
+            let seq = self.sources.get(bundle.source).and_then(|source| source.seq);
+            seq.map_or_else(|| format!("message-{}", bundle.source), |seq| format!("m{seq}"))
+        });
+        let name = message.and_then(|message| message.name.clone());
+        Envelope { role: bundle.role, base, id, name }
+    }
+
+    /// What the target is told of a part.
+    fn item<'b>(
+        &self,
+        source: &Source<'b>,
+        part: &'b Part,
+        index: usize,
+        role: Role,
+        origin: Option<&'b Opened>,
+        lossy: &mut bool,
+    ) -> Option<Item<'b>> {
+        let block = origin.and_then(|origin| Some((origin, origin.blocks.get(index)?)));
+        let value = block.and_then(|(origin, block)| block.slot.of(&origin.object));
+        if let (true, Some((_, block)), Some(value)) = (source.format == self.target, block, value) {
+            return Some(Item::Native { value, slot: block.slot, part });
+        }
+        let within_ai_sdk = matches!(source.format, Format::AiSdkUi | Format::AiSdkModel)
+            && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        match part {
+            Part::Text(text) => (!text.trim().is_empty()).then_some(Item::Text(text.into())),
+            Part::Reasoning(text) if within_ai_sdk => Some(Item::Reasoning {
+                text,
+                metadata: value.and_then(|value| value.get("providerMetadata").or(value.get("providerOptions"))),
+            }),
+            Part::ToolCall { name, provider_executed: true, .. } if !within_ai_sdk => {
+                *lossy = true;
+                Some(Item::Text(format!("[{name} was run by the provider]").into()))
+            }
+            Part::ToolCall { id, name, arguments, provider_executed } => {
+                Some(Item::Call { id, name, arguments, provider_executed: *provider_executed })
+            }
+            Part::ToolResult { call_id, name, output, is_error }
+                if role != Role::Assistant || within_ai_sdk || self.target == Format::AiSdkUi =>
+            {
+                let name = name.as_deref().or_else(|| self.names.get(call_id).map(String::as_str)).unwrap_or("tool");
+                Some(Item::Result { id: call_id, name: name.to_owned(), output, is_error: *is_error })
+            }
+            Part::Media { kind, label } => {
+                let media = value.and_then(|value| Media::of(source.format, kind, value)?.write(self.target));
+                // Only user messages may hold media everywhere.
+                match media.filter(|_| role == Role::User || within_ai_sdk) {
+                    Some(media) => Some(Item::Media(media)),
+                    None => {
+                        *lossy = true;
+                        Some(Item::Text(format!("[{kind}: {label}]").into()))
+                    }
+                }
+            }
+            Part::Other { kind } if kind == "step-start" => None,
+            Part::Reasoning(_) | Part::ToolResult { .. } | Part::Other { .. } => {
+                *lossy = true;
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Repair: from the elements of a window to elements that every provider takes. Stored messages are not touched.
+
+use super::element::{Content, Element};
+use super::source::{Source, is_marker, says_something};
+use crate::message::{Format, Part, Role, Seq};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The output of a result that was made up for an interrupted call.
+pub const STUB_OUTPUT: &str = "[result omitted]";
+
+/// One thing that was changed on the way out, for the receipt.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Repair {
+    /// The rule that asked for it (see the module's table).
+    pub rule: &'static str,
+    /// The message concerned, where it is a stored one.
+    pub seq: Option<Seq>,
+    /// What was done.
+    pub what: &'static str,
+}
+
+/// Elements that keep R1, R2, R5-R7, R9, R10, R14 and R16 in the target format, and what was done for it.
+pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> (Vec<Element>, Vec<Repair>) {
+    let mut window = Window { sources, target, elements, repairs: Vec::new() };
+    window.note_misplaced_parts();
+    window.drop_empty();
+    window.drop_before_first_user();
+    window.drop_unpaired_provider_parts();
+    window.drop_empty();
+    window.pair_calls();
+    // A dropped ending may hold the result of a provider's call that stands earlier, and so on.
+    loop {
+        window.drop_trailing_assistant();
+        if !window.drop_unpaired_provider_parts() {
+            break;
+        }
+        window.drop_empty();
+    }
+    (window.elements, window.repairs)
+}
+
+struct Window<'s, 'a> {
+    sources: &'s [Source<'a>],
+    target: Format,
+    elements: Vec<Element>,
+    repairs: Vec<Repair>,
+}
+
+impl<'a> Window<'_, 'a> {
+    fn part(&self, content: &Content) -> Option<&'a Part> {
+        content.part(self.sources)
+    }
+
+    fn is_native(&self, source: usize) -> bool {
+        self.sources.get(source).is_some_and(|source| source.format == self.target)
+    }
+
+    fn note(&mut self, rule: &'static str, source: usize, what: &'static str) {
+        let seq = self.sources.get(source).and_then(|source| source.seq);
+        self.repairs.push(Repair { rule, seq, what });
+    }
+
+    /// The rule of pairing in the target format.
+    fn pairing_rule(&self) -> &'static str {
+        match self.target {
+            Format::OpenAi => "R1",
+            Format::Anthropic => "R2",
+            Format::AiSdkUi | Format::AiSdkModel => "R6",
+        }
+    }
+
+    /// Making elements already puts results first (R2) and leaves calls of others than the assistant out; here it is
+    /// only told where that differs from the raw message.
+    fn note_misplaced_parts(&mut self) {
+        let is_result = |part: &Part| matches!(part, Part::ToolResult { .. });
+        let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
+        for (index, source) in self.sources.iter().enumerate() {
+            let (role, parts) = (source.message.role, &source.message.parts);
+            let results_first = parts.iter().skip_while(|part| is_result(part)).all(|part| !is_result(part));
+            if role == Role::User && self.target == Format::Anthropic && !results_first {
+                self.note("R2", index, "tool results moved in front of the text of their message");
+            }
+            if matches!(role, Role::User | Role::Tool) && parts.iter().any(is_call) {
+                self.note(self.pairing_rule(), index, "call outside an assistant message left out");
+            }
+        }
+    }
+
+    /// R14. For Anthropic also blank text beside other content, which it refuses.
+    fn drop_empty(&mut self) {
+        let mut kept = Vec::with_capacity(self.elements.len());
+        for mut element in std::mem::take(&mut self.elements) {
+            let native = self.is_native(element.source);
+            let says = |content: &Content| self.part(content).is_some_and(|part| says_something(part, native));
+            let is_answer = |content: &Content| match self.part(content) {
+                Some(Part::ToolResult { .. }) => true,
+                Some(Part::Other { kind }) => native && kind == "tool-approval-response",
+                Some(_) => false,
+                None => true,
+            };
+            let full = match element.role {
+                Role::Tool => element.contents.iter().any(is_answer),
+                _ => element.contents.iter().any(says),
+            };
+            if !full {
+                let is_silent =
+                    |content: &Content| matches!(self.part(content), Some(Part::Other { kind }) if is_marker(kind));
+                if element.contents.is_empty() || !element.contents.iter().all(is_silent) {
+                    self.note("R14", element.source, "empty message left out");
+                }
+                continue;
+            }
+            if self.target == Format::Anthropic {
+                let sources = self.sources;
+                let before = element.contents.len();
+                element.contents.retain(
+                    |content| !matches!(content.part(sources), Some(Part::Text(text)) if text.trim().is_empty()),
+                );
+                if native && element.contents.len() < before {
+                    self.note("R14", element.source, "empty text block left out");
+                }
+            }
+            kept.push(element);
+        }
+        self.elements = kept;
+    }
+
+    /// R9.
+    fn drop_before_first_user(&mut self) {
+        let first = self.elements.iter().position(|element| element.role == Role::User).unwrap_or(self.elements.len());
+        let dropped: BTreeSet<usize> = self.elements.drain(..first).map(|element| element.source).collect();
+        for source in dropped {
+            self.note("R9", source, "left out in front of the first user message");
+        }
+    }
+
+    /// R10.
+    fn drop_trailing_assistant(&mut self) {
+        while self.elements.last().is_some_and(|element| element.role == Role::Assistant) {
+            if let Some(element) = self.elements.pop() {
+                self.note("R10", element.source, "assistant message at the end left out");
+            }
+        }
+    }
+
+    /// Calls that the provider ran itself and their results stand in assistant messages, one pair per id at a time;
+    /// a half without its other half is refused. Whether anything was dropped.
+    fn drop_unpaired_provider_parts(&mut self) -> bool {
+        let mut open: BTreeMap<&'a str, Content> = BTreeMap::new();
+        let mut unpaired: Vec<Content> = Vec::new();
+        for element in self.elements.iter().filter(|element| element.role == Role::Assistant) {
+            for content in &element.contents {
+                match self.part(content) {
+                    Some(Part::ToolCall { id, provider_executed: true, .. }) => {
+                        unpaired.extend(open.insert(id, content.clone()));
+                    }
+                    Some(Part::ToolResult { call_id, .. }) if open.remove(call_id.as_str()).is_none() => {
+                        unpaired.push(content.clone());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        unpaired.extend(open.into_values());
+        for content in &unpaired {
+            let rule =
+                if matches!(self.part(content), Some(Part::ToolCall { .. })) { "R7" } else { self.pairing_rule() };
+            self.note(rule, content.source(), "half of a call that the provider ran itself left out");
+        }
+        let dropped: BTreeSet<_> = unpaired.iter().filter_map(position).collect();
+        for element in &mut self.elements {
+            element.contents.retain(|content| position(content).is_none_or(|position| !dropped.contains(&position)));
+        }
+        !unpaired.is_empty()
+    }
+
+    /// R1, R2, R5-R7, R16: every call of the window gets one answer right behind it, every answer has its call.
+    fn pair_calls(&mut self) {
+        let elements = std::mem::take(&mut self.elements);
+        let places = Places::of(&elements, self.sources);
+        let mut moved = BTreeSet::new();
+        let mut out = Vec::with_capacity(elements.len());
+        let mut at = 0;
+        while let Some(element) = elements.get(at) {
+            let mut end = at + 1;
+            if element.role == Role::User {
+                out.push(element.clone());
+                at = end;
+                continue;
+            }
+            let (said, calls) = if element.role == Role::Assistant {
+                self.said_and_called(element)
+            } else {
+                end = at;
+                (None, Vec::new())
+            };
+            while elements.get(end).is_some_and(|next| next.role == Role::Tool) {
+                end += 1;
+            }
+            let answers = elements.get(at..end).unwrap_or_default().iter().filter(|next| next.role == Role::Tool);
+            let mut round = Round::of(calls);
+            for answer in answers {
+                self.take_answers(&mut round, answer, &moved);
+            }
+            for call in round.missing() {
+                if let Some(content) = places.late_answer(&call.id, at, end, &moved) {
+                    self.note(self.pairing_rule(), content.source(), "late tool result moved to its call");
+                    moved.extend(position(&content));
+                    round.answer(&call.id, content);
+                }
+            }
+            self.close_round(said, round, end == elements.len(), &mut out);
+            at = end;
+        }
+        self.elements = out;
+    }
+
+    /// The element without repeated calls (R16), and its client-side calls.
+    fn said_and_called(&mut self, element: &Element) -> (Option<Element>, Vec<Call>) {
+        let (mut said, mut calls, mut ids) = (element.clone(), Vec::new(), BTreeSet::new());
+        said.contents.clear();
+        for content in &element.contents {
+            if let Some(Part::ToolCall { id, name, provider_executed: false, .. }) = self.part(content) {
+                if !ids.insert(id) {
+                    self.note("R16", element.source, "second call with the same id in one message left out");
+                    continue;
+                }
+                calls.push(Call { id: id.clone(), name: name.clone(), source: element.source, is_answered: false });
+            }
+            said.contents.push(content.clone());
+        }
+        (Some(said), calls)
+    }
+
+    /// Takes the results of an element that answer the round's calls; drops the others.
+    fn take_answers(&mut self, round: &mut Round, answer: &Element, moved: &BTreeSet<(usize, usize)>) {
+        let mut taken = Element { contents: Vec::new(), ..answer.clone() };
+        for content in &answer.contents {
+            match self.part(content) {
+                Some(Part::ToolResult { call_id, .. }) => {
+                    if position(content).is_some_and(|position| moved.contains(&position)) {
+                        continue;
+                    }
+                    match round.call_mut(call_id) {
+                        Some(call) if !call.is_answered => {
+                            call.is_answered = true;
+                            taken.contents.push(content.clone());
+                        }
+                        Some(_) => self.note(self.pairing_rule(), answer.source, "second result of one call left out"),
+                        None => self.note(self.pairing_rule(), answer.source, "tool result without its call left out"),
+                    }
+                }
+                Some(Part::Other { kind }) if self.is_native(answer.source) => {
+                    round.has_approval |= kind == "tool-approval-response" && !round.calls.is_empty();
+                    taken.contents.push(content.clone());
+                }
+                _ => taken.contents.push(content.clone()),
+            }
+        }
+        let is_approval =
+            |part: Option<&Part>| matches!(part, Some(Part::Other { kind }) if kind == "tool-approval-response");
+        let is_result = |part: Option<&Part>| matches!(part, Some(Part::ToolResult { .. }));
+        let keeps = |content: &Content| {
+            let part = self.part(content);
+            is_result(part) || !round.calls.is_empty() && is_approval(part)
+        };
+        if taken.contents.iter().any(keeps) {
+            round.answers.push(taken);
+        }
+    }
+
+    /// Puts the round out: whole, stubbed, or held back where its calls are still in flight at the window's end.
+    fn close_round(&mut self, said: Option<Element>, mut round: Round, is_last: bool, out: &mut Vec<Element>) {
+        let Some(said) = said else { return };
+        let missing = round.missing();
+        // AI SDK: calls whose approval was just answered are run by the SDK itself when it gets the messages.
+        let runs_next = is_last && round.has_approval && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        if !missing.is_empty() && is_last && !runs_next {
+            self.note("R7", said.source, "calls still in flight held back");
+            return;
+        }
+        let source = said.source;
+        out.push(said);
+        if !missing.is_empty() && !runs_next {
+            for call in missing {
+                self.note("R7", source, "interrupted call answered by a stub");
+                let stub = Content::Stub { source: call.source, call_id: call.id.clone(), name: call.name };
+                round.answer(&call.id, stub);
+            }
+        }
+        out.append(&mut round.answers);
+    }
+}
+
+fn position(content: &Content) -> Option<(usize, usize)> {
+    match content {
+        Content::Part { source, index } => Some((*source, *index)),
+        Content::Stub { .. } => None,
+    }
+}
+
+#[derive(Clone)]
+struct Call {
+    id: String,
+    name: String,
+    source: usize,
+    is_answered: bool,
+}
+
+/// The calls of one assistant element and their answers.
+struct Round {
+    calls: Vec<Call>,
+    /// Position in `calls` by id.
+    by_id: BTreeMap<String, usize>,
+    answers: Vec<Element>,
+    has_approval: bool,
+}
+
+impl Round {
+    fn of(calls: Vec<Call>) -> Self {
+        let by_id = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
+        Self { calls, by_id, answers: Vec::new(), has_approval: false }
+    }
+
+    fn call_mut(&mut self, id: &str) -> Option<&mut Call> {
+        self.calls.get_mut(*self.by_id.get(id)?)
+    }
+
+    fn missing(&self) -> Vec<Call> {
+        self.calls.iter().filter(|call| !call.is_answered).cloned().collect()
+    }
+
+    fn answer(&mut self, id: &str, content: Content) {
+        if let Some(call) = self.call_mut(id) {
+            call.is_answered = true;
+        }
+        let source = content.source();
+        self.answers.push(Element { role: Role::Tool, contents: vec![content], source });
+    }
+}
+
+/// Where in the window each id is called and answered.
+#[derive(Default)]
+struct Places<'a> {
+    called: BTreeMap<&'a str, Vec<usize>>,
+    answered: BTreeMap<&'a str, Vec<(usize, Content)>>,
+}
+
+impl<'a> Places<'a> {
+    fn of(elements: &[Element], sources: &[Source<'a>]) -> Self {
+        let mut places = Self::default();
+        for (at, element) in elements.iter().enumerate() {
+            for content in &element.contents {
+                match (content.part(sources), element.role) {
+                    (Some(Part::ToolCall { id, provider_executed: false, .. }), Role::Assistant) => {
+                        places.called.entry(id).or_default().push(at);
+                    }
+                    (Some(Part::ToolResult { call_id, .. }), Role::Tool) => {
+                        places.answered.entry(call_id).or_default().push((at, content.clone()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        places
+    }
+
+    /// The first answer from element `from` on to the call in element `call`, if the id is not called again before it.
+    fn late_answer(&self, id: &str, call: usize, from: usize, moved: &BTreeSet<(usize, usize)>) -> Option<Content> {
+        let answers = self.answered.get(id)?;
+        let first = answers.partition_point(|(at, _)| *at < from);
+        let (at, content) = answers
+            .get(first..)?
+            .iter()
+            .find(|(_, content)| position(content).is_none_or(|position| !moved.contains(&position)))?;
+        let calls = self.called.get(id)?;
+        let next_call = calls.get(calls.partition_point(|&at| at <= call)).copied().unwrap_or(usize::MAX);
+        (*at < next_call).then(|| content.clone())
+    }
+}

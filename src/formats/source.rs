@@ -1,0 +1,76 @@
+//! A stored message as it is chosen for a request, and the system texts that are lifted out of a list of them.
+
+use super::json::Object;
+use super::read::{self, Block};
+use super::{MAX_NESTING, json};
+use crate::message::{Format, Message, Part, Role, Seq};
+
+/// A message that is to be sent: what the caller gave, and what it was read as.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// Its position in the conversation; `None` for a message that is not stored (the question of this call).
+    pub seq: Option<Seq>,
+    /// The format of `raw`.
+    pub format: Format,
+    /// The caller's object as JSON text.
+    pub raw: &'a str,
+    /// What [`super::parse`] read from `raw`.
+    pub message: &'a Message,
+}
+
+/// The system texts of a list of messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lifted {
+    /// The texts, in order, separated by a blank line; empty where there is none.
+    pub text: String,
+    /// The positions of the messages they are from.
+    pub seqs: Vec<Seq>,
+}
+
+/// Lifts the system and developer messages out of a list (R12): [`super::render`] never sends them among the messages.
+#[must_use]
+pub fn lift_system(sources: &[Source<'_>]) -> Lifted {
+    let mut lifted = Lifted::default();
+    for source in sources.iter().filter(|source| source.message.role == Role::System) {
+        let text = source.message.text();
+        if text.trim().is_empty() {
+            continue;
+        }
+        if !lifted.text.is_empty() {
+            lifted.text.push_str("\n\n");
+        }
+        lifted.text.push_str(&text);
+        lifted.seqs.extend(source.seq);
+    }
+    lifted
+}
+
+/// A source's object and where its parts stand in it: read again only where the raw text cannot go out as it is.
+pub(super) struct Opened {
+    pub object: Object,
+    pub blocks: Vec<Block>,
+}
+
+impl Opened {
+    pub fn new(source: &Source<'_>) -> Option<Self> {
+        let (object, _) = json::read_object(source.raw, MAX_NESTING).ok()?;
+        let blocks = read::blocks(&object, source.format, source.message.role).ok()?;
+        Some(Self { object, blocks })
+    }
+}
+
+/// Whether a provider is told anything by this part. `native`: the request is in the part's own format, so that parts
+/// of other kinds and results of the provider's own tools go along.
+pub(super) fn says_something(part: &Part, native: bool) -> bool {
+    match part {
+        Part::Text(text) => !text.trim().is_empty(),
+        Part::Reasoning(_) => false,
+        Part::ToolCall { .. } | Part::ToolResult { .. } | Part::Media { .. } => true,
+        Part::Other { kind } => native && !is_marker(kind) && !kind.starts_with("tool-approval-"),
+    }
+}
+
+/// Parts of the AI SDK's UI messages that the app shows and no model sees.
+pub(super) fn is_marker(kind: &str) -> bool {
+    matches!(kind, "step-start" | "source-url" | "source-document") || kind.starts_with("data-")
+}

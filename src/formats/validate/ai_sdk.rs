@@ -1,0 +1,140 @@
+//! AI SDK: `ModelMessage` as the SDK checks it before sending, `UIMessage` as its conversion takes it.
+
+use super::{Findings, is_blank, items};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+pub(super) fn check_model(messages: &[Value], found: &mut Findings) {
+    found.check_last_role(messages, &["user", "tool"]);
+    let mut open: BTreeSet<&str> = BTreeSet::new();
+    let mut asked = 0;
+    let mut approved = false;
+    for (index, message) in messages.iter().enumerate() {
+        if message["role"] == "tool" {
+            for part in items(message, "content") {
+                if part["type"] == "tool-result" && !part["toolCallId"].as_str().is_some_and(|id| open.remove(id)) {
+                    found.add("R6", index, "a tool result that answers no open call");
+                }
+                approved |= part["type"] == "tool-approval-response";
+            }
+            if items(message, "content").next().is_none() {
+                found.add("R14", index, "empty message");
+            }
+            continue;
+        }
+        report_open(&open, asked, index, found);
+        open.clear();
+        approved = false;
+        let says = |part: &Value| match part["type"].as_str() {
+            Some("text") => !is_blank(&part["text"]),
+            kind => !matches!(kind, Some("reasoning" | "tool-approval-request")),
+        };
+        if is_blank(&message["content"]) && !items(message, "content").any(says) {
+            found.add("R14", index, "empty message");
+        }
+        if message["role"] == "assistant" {
+            let is_client_call = |part: &&Value| part["type"] == "tool-call" && part["providerExecuted"] != true;
+            let calls: Vec<&str> = items(message, "content")
+                .filter(is_client_call)
+                .filter_map(|part| part["toolCallId"].as_str())
+                .collect();
+            asked = calls.len();
+            open = calls.into_iter().collect();
+            if open.len() != asked {
+                found.add("R16", index, "two calls with the same id in one message");
+            }
+        }
+    }
+    // The SDK runs approved calls itself when it gets the messages.
+    if !approved {
+        report_open(&open, asked, messages.len(), found);
+    }
+}
+
+fn report_open(open: &BTreeSet<&str>, asked: usize, index: usize, found: &mut Findings) {
+    if !open.is_empty() {
+        found.add(if open.len() < asked { "R5" } else { "R6" }, index, "a call without its result");
+    }
+}
+
+pub(super) fn check_ui(messages: &[Value], found: &mut Findings) {
+    for (index, message) in messages.iter().enumerate() {
+        let is_last = index + 1 == messages.len();
+        let mut ids = BTreeSet::new();
+        for tool in items(message, "parts").filter_map(Tool::of) {
+            let runs_next = is_last && tool.is_approved;
+            if !tool.is_done && !runs_next {
+                found.add("R6", index, "a call without its result");
+            }
+            // A message of several steps may use an id again in another step.
+            if !ids.insert((tool.id, step_of(message, tool.part))) {
+                found.add("R16", index, "two calls with the same id in one step");
+            }
+        }
+        if !items(message, "parts").any(says) {
+            found.add("R14", index, "empty message");
+        }
+    }
+    let Some(last) = messages.last() else { return };
+    if last["role"] != "user" && !ends_on_results(last) {
+        found.add("R10", messages.len() - 1, "the last message is neither a user's nor ends on tool results");
+    }
+}
+
+struct Tool<'a> {
+    part: &'a Value,
+    id: &'a str,
+    is_done: bool,
+    is_approved: bool,
+    is_client: bool,
+}
+
+impl<'a> Tool<'a> {
+    fn of(part: &'a Value) -> Option<Self> {
+        let kind = part["type"].as_str()?;
+        if kind == "tool-invocation" {
+            let inner = &part["toolInvocation"];
+            let id = inner["toolCallId"].as_str()?;
+            return Some(Self { part, id, is_done: inner["state"] == "result", is_approved: false, is_client: true });
+        }
+        if kind != "dynamic-tool" && !kind.starts_with("tool-") {
+            return None;
+        }
+        let state = part["state"].as_str().unwrap_or_default();
+        Some(Self {
+            part,
+            id: part["toolCallId"].as_str()?,
+            is_done: matches!(state, "output-available" | "output-error" | "output-denied"),
+            is_approved: state == "approval-responded",
+            is_client: part["providerExecuted"] != true,
+        })
+    }
+}
+
+fn step_of(message: &Value, part: &Value) -> usize {
+    items(message, "parts")
+        .take_while(|other| !std::ptr::eq(*other, part))
+        .filter(|other| other["type"] == "step-start")
+        .count()
+}
+
+fn says(part: &Value) -> bool {
+    match part["type"].as_str() {
+        Some("text") => !is_blank(&part["text"]),
+        Some("step-start" | "reasoning" | "reasoning-file" | "source-url" | "source-document") => false,
+        Some(kind) => !kind.starts_with("data-"),
+        None => true,
+    }
+}
+
+/// Whether the last step that says anything has calls of the client, so that what is sent ends on their results.
+fn ends_on_results(message: &Value) -> bool {
+    let mut has_client_tool = false;
+    for part in items(message, "parts").rev() {
+        if part["type"] == "step-start" {
+            return has_client_tool;
+        }
+        has_client_tool |= Tool::of(part).is_some_and(|tool| tool.is_client);
+    }
+    has_client_tool
+}

@@ -1,0 +1,93 @@
+//! Anthropic Messages.
+
+use super::{Findings, is_blank, items};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+pub(super) fn check(messages: &[Value], found: &mut Findings) {
+    found.check_last_role(messages, &["user"]);
+    let mut asked: Vec<&str> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        check_content(message, index, found);
+        check_results(message, &asked, index, found);
+        asked = Vec::new();
+        if message["role"] == "assistant" {
+            asked = items(message, "content")
+                .filter(|block| block["type"] == "tool_use")
+                .filter_map(|block| block["id"].as_str())
+                .collect();
+            if asked.iter().collect::<BTreeSet<_>>().len() != asked.len() {
+                found.add("R16", index, "two calls with the same id in one message");
+            }
+        } else if items(message, "content").any(|block| block["type"] == "tool_use") {
+            found.add("R2", index, "a call in a user message");
+        }
+    }
+    if !asked.is_empty() {
+        found.add("R2", messages.len(), "calls without the results that must follow");
+    }
+    check_provider_calls(messages, found);
+}
+
+/// R14: no empty message, no blank text block, not thinking alone.
+fn check_content(message: &Value, index: usize, found: &mut Findings) {
+    let Some(blocks) = message["content"].as_array() else {
+        if is_blank(&message["content"]) {
+            found.add("R14", index, "empty message");
+        }
+        return;
+    };
+    if blocks.iter().any(|block| block["type"] == "text" && is_blank(&block["text"])) {
+        found.add("R14", index, "blank text block");
+    }
+    if blocks.iter().all(|block| block["type"] == "thinking" || block["type"] == "redacted_thinking") {
+        found.add("R14", index, "empty message");
+    }
+}
+
+/// R2 and R5: the results of this message are exactly the calls of the message before, and stand first.
+fn check_results(message: &Value, asked: &[&str], index: usize, found: &mut Findings) {
+    let results: Vec<(usize, &str)> = items(message, "content")
+        .enumerate()
+        .filter(|(_, block)| block["type"] == "tool_result")
+        .filter_map(|(at, block)| Some((at, block["tool_use_id"].as_str()?)))
+        .collect();
+    if results.iter().enumerate().any(|(nth, (at, _))| nth != *at) {
+        found.add("R2", index, "tool results are not first in their message");
+    }
+    if !results.is_empty() && message["role"] != "user" {
+        found.add("R2", index, "tool results outside a user message");
+    }
+    let answered: BTreeSet<&str> = results.iter().map(|(_, id)| *id).collect();
+    if answered.len() != results.len() {
+        found.add("R2", index, "a call is answered twice");
+    }
+    let asked: BTreeSet<&str> = asked.iter().copied().collect();
+    if answered.difference(&asked).next().is_some() {
+        found.add("R2", index, "a tool result without its call in the message before");
+    }
+    if asked.difference(&answered).next().is_some() {
+        let rule = if answered.is_empty() { "R2" } else { "R5" };
+        found.add(rule, index, "a call without its result in the next message");
+    }
+}
+
+/// Calls that the provider runs itself are answered in the same or a later assistant message.
+fn check_provider_calls(messages: &[Value], found: &mut Findings) {
+    let mut open = BTreeSet::new();
+    for (index, message) in messages.iter().enumerate() {
+        for block in items(message, "content") {
+            let kind = block["type"].as_str().unwrap_or_default();
+            if matches!(kind, "server_tool_use" | "mcp_tool_use") {
+                if !open.insert(block["id"].as_str()) {
+                    found.add("R2", index, "the provider's call is repeated before its result");
+                }
+            } else if kind.ends_with("_tool_result") && !open.remove(&block["tool_use_id"].as_str()) {
+                found.add("R2", index, "a result of the provider's tool without its call");
+            }
+        }
+    }
+    if !open.is_empty() {
+        found.add("R2", messages.len(), "a call of the provider's tool without its result");
+    }
+}

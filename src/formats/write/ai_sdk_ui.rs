@@ -1,0 +1,90 @@
+//! AI SDK `UIMessage`: call and result become one part.
+
+use super::{Envelope, Item, STUB_OUTPUT, input};
+use crate::formats::json::Object;
+use crate::formats::read::Slot;
+use crate::message::{Part, Role};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
+    let mut writer = Writer::default();
+    items.iter().for_each(|item| writer.push(item));
+    if writer.parts.is_empty() {
+        return None;
+    }
+    let role = if envelope.role == Role::User { "user" } else { "assistant" };
+    let mut object = match envelope.base {
+        Some(base) => base.clone(),
+        None => Object::from_iter([("id".to_owned(), json!(envelope.id)), ("role".to_owned(), json!(role))]),
+    };
+    object.insert("parts".to_owned(), Value::Array(writer.parts));
+    Some(object)
+}
+
+#[derive(Default)]
+struct Writer {
+    parts: Vec<Value>,
+    /// Native parts that are there already: one holds several items.
+    slots: BTreeSet<usize>,
+    /// Position in `parts` of the last part with this call id.
+    calls: BTreeMap<String, usize>,
+}
+
+impl Writer {
+    fn push(&mut self, item: &Item<'_>) {
+        match item {
+            Item::Native { value, slot, part } => self.push_native(value, *slot, part),
+            Item::Text(text) => self.parts.push(json!({ "type": "text", "text": text })),
+            Item::Media(media) => self.parts.push(media.clone()),
+            Item::Reasoning { text, metadata } => {
+                let mut part = json!({ "type": "reasoning", "text": text });
+                if let Some(metadata) = metadata {
+                    part["providerMetadata"] = (*metadata).clone();
+                }
+                self.parts.push(part);
+            }
+            Item::Call { id, name, arguments, provider_executed } => {
+                self.calls.insert((*id).to_owned(), self.parts.len());
+                let mut part = json!({
+                    "type": "dynamic-tool", "toolName": name, "toolCallId": id, "state": "input-available",
+                    "input": input(arguments),
+                });
+                if *provider_executed {
+                    part["providerExecuted"] = json!(true);
+                }
+                self.parts.push(part);
+            }
+            Item::Result { id, output, is_error, .. } => self.answer(id, output, *is_error),
+            Item::Stub { id, .. } => self.answer(id, STUB_OUTPUT, true),
+        }
+    }
+
+    fn push_native(&mut self, value: &Value, slot: Slot, part: &Part) {
+        let Slot::Item(_, index) = slot else { return };
+        if !self.slots.insert(index) {
+            return;
+        }
+        if let Part::ToolCall { id, .. } = part {
+            self.calls.insert(id.clone(), self.parts.len());
+        }
+        self.parts.push(value.clone());
+    }
+
+    /// Puts a result into the part of its call.
+    fn answer(&mut self, id: &str, output: &str, is_error: bool) {
+        let Some(part) = self.calls.get(id).and_then(|&at| self.parts.get_mut(at)).and_then(Value::as_object_mut)
+        else {
+            return;
+        };
+        if let Some(Value::Object(invocation)) = part.get_mut("toolInvocation") {
+            invocation.insert("state".to_owned(), json!("result"));
+            invocation.insert("result".to_owned(), json!(output));
+            return;
+        }
+        let (state, field) = if is_error { ("output-error", "errorText") } else { ("output-available", "output") };
+        part.insert("state".to_owned(), json!(state));
+        part.entry("input").or_insert_with(|| json!({}));
+        part.insert(field.to_owned(), json!(output));
+    }
+}

@@ -1,0 +1,395 @@
+//! Properties of the formats over generated histories, well- and ill-formed: whatever the history and wherever it is
+//! cut, what is repaired and rendered passes the independent checker in every target format.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use throughline::formats::{
+    FormatChoice, GroupInput, Parsed, Source, TurnGroups, parse, render, render_repaired, shrink_tool_results,
+    turn_groups, user_message_with_evidence, validate,
+};
+use throughline::message::{Format, Part, Role};
+
+const FORMATS: [Format; 4] = [Format::OpenAi, Format::Anthropic, Format::AiSdkUi, Format::AiSdkModel];
+const IDS: [&str; 4] = ["a", "b", "c", "d"];
+
+/// One thing that may happen in a history; `u8`s pick ids and texts.
+#[derive(Clone, Debug)]
+enum Event {
+    System,
+    User(u8),
+    UserWithImage(u8),
+    Assistant(u8),
+    Calls(Vec<u8>, u8),
+    Result(u8),
+    Results(Vec<u8>, u8),
+    ProviderRun(u8, bool),
+    Thinking(u8),
+    Steps(Vec<(u8, u8)>, u8),
+    Approval(u8, u8),
+    Unknown,
+    Empty(u8),
+}
+
+fn text(pick: u8) -> &'static str {
+    ["", " \n", "hello", "what port did we pick?", "<|im_start|>system {{user}} ${x}", "a\u{0}b", "안녕 👩‍👩‍👧"][pick as usize % 7]
+}
+
+fn id(pick: u8) -> &'static str {
+    IDS[pick as usize % IDS.len()]
+}
+
+/// The event as a message of the format.
+fn message(event: &Event, format: Format) -> Value {
+    match format {
+        Format::OpenAi => openai(event),
+        Format::Anthropic => anthropic(event),
+        Format::AiSdkUi => ui(event),
+        Format::AiSdkModel => model(event),
+    }
+}
+
+fn openai(event: &Event) -> Value {
+    let call = |pick: &u8| json!({"id": id(*pick), "type": "function", "function": {"name": "f", "arguments": "{ \"x\": 1.0 }"}});
+    match event {
+        Event::System => json!({"role": "developer", "content": "rules"}),
+        Event::User(pick) => json!({"role": "user", "content": text(*pick), "name": "ann"}),
+        Event::UserWithImage(pick) => json!({"role": "user", "content": [{"type": "text", "text": text(*pick)},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}),
+        Event::Assistant(pick) => json!({"role": "assistant", "content": text(*pick), "refusal": null}),
+        Event::Calls(picks, said) => json!({"role": "assistant", "content": text(*said),
+            "tool_calls": picks.iter().map(call).collect::<Vec<_>>()}),
+        Event::Result(pick) => json!({"role": "tool", "tool_call_id": id(*pick), "content": text(*pick)}),
+        Event::Results(_, pick) => json!({"role": "function", "name": "f", "content": text(*pick)}),
+        Event::ProviderRun(_, _) => json!({"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{}"}}),
+        Event::Thinking(pick) => json!({"role": "assistant", "content": null, "reasoning_content": text(*pick)}),
+        Event::Steps(_, pick) | Event::Approval(_, pick) => json!({"role": "assistant", "content": null, "refusal": text(*pick)}),
+        Event::Unknown => json!({"role": "user", "content": [{"type": "hologram", "x": 1}, 7, null]}),
+        Event::Empty(pick) => [json!({"role": "assistant", "content": null}), json!({"role": "user", "content": []}),
+            json!({"role": "assistant", "content": [], "tool_calls": []})][*pick as usize % 3].clone(),
+    }
+}
+
+fn anthropic(event: &Event) -> Value {
+    let call = |pick: &u8| json!({"type": "tool_use", "id": id(*pick), "name": "f", "input": {"x": 1.5}});
+    let result = |pick: &u8| json!({"type": "tool_result", "tool_use_id": id(*pick), "content": [{"type": "text", "text": text(*pick)}]});
+    match event {
+        Event::System => json!({"role": "system", "content": "rules"}),
+        Event::User(pick) => json!({"role": "user", "content": text(*pick)}),
+        Event::UserWithImage(pick) => json!({"role": "user", "content": [{"type": "text", "text": text(*pick)},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}]}),
+        Event::Assistant(pick) => json!({"role": "assistant", "content": [{"type": "text", "text": text(*pick), "citations": null}]}),
+        Event::Calls(picks, said) => json!({"role": "assistant", "content": [json!({"type": "text", "text": text(*said)})].into_iter()
+            .chain(picks.iter().map(call)).collect::<Vec<_>>()}),
+        Event::Result(pick) => json!({"role": "user", "content": [result(pick)]}),
+        Event::Results(picks, said) => {
+            let mut blocks: Vec<Value> = picks.iter().map(result).collect();
+            blocks.insert(*said as usize % (blocks.len() + 1), json!({"type": "text", "text": text(*said)}));
+            json!({"role": "user", "content": blocks})
+        }
+        Event::ProviderRun(pick, answered) => {
+            let mut blocks = vec![json!({"type": "server_tool_use", "id": id(*pick), "name": "web_search", "input": {}})];
+            if *answered {
+                blocks.push(json!({"type": "web_search_tool_result", "tool_use_id": id(*pick), "content": []}));
+            }
+            json!({"role": "assistant", "content": blocks})
+        }
+        Event::Thinking(pick) => json!({"role": "assistant", "content": [{"type": "thinking", "thinking": text(*pick), "signature": "s"},
+            {"type": "redacted_thinking", "data": "x"}]}),
+        Event::Steps(picks, _) => json!({"role": "assistant", "content": picks.iter()
+            .map(|(pick, _)| json!({"type": "web_search_tool_result", "tool_use_id": id(*pick), "content": []})).collect::<Vec<_>>()}),
+        Event::Approval(pick, _) => json!({"role": "user", "content": [call(pick)]}),
+        Event::Unknown => json!({"role": "user", "content": [{"type": "container_upload", "file_id": "f"}]}),
+        Event::Empty(pick) => [json!({"role": "assistant", "content": []}), json!({"role": "user", "content": ""})][*pick as usize % 2].clone(),
+    }
+}
+
+fn ui_tool(pick: u8, state: u8) -> Value {
+    const STATES: [&str; 7] = ["output-available", "output-error", "output-denied", "input-streaming", "input-available",
+        "approval-requested", "approval-responded"];
+    let mut part = json!({"type": "tool-f", "toolCallId": id(pick), "state": STATES[state as usize % 7], "input": {"x": 1}});
+    match state % 7 {
+        0 => part["output"] = json!({"ok": true}),
+        1 => part["errorText"] = json!("broken"),
+        _ => {}
+    }
+    if state >= 200 {
+        part["providerExecuted"] = json!(true);
+    }
+    part
+}
+
+fn ui(event: &Event) -> Value {
+    let message = |role: &str, parts: Vec<Value>| json!({"id": "x", "role": role, "parts": parts});
+    let said = |pick: &u8| json!({"type": "text", "text": text(*pick)});
+    let step = || json!({"type": "step-start"});
+    match event {
+        Event::System => message("system", vec![said(&2)]),
+        Event::User(pick) => message("user", vec![said(pick)]),
+        Event::UserWithImage(pick) => message("user", vec![said(pick), json!({"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA"})]),
+        Event::Assistant(pick) => message("assistant", vec![step(), said(pick)]),
+        Event::Calls(picks, pick) => message("assistant", [said(pick)].into_iter().chain(picks.iter().map(|id| ui_tool(*id, *pick))).collect()),
+        Event::Result(pick) => message("assistant", vec![step(), ui_tool(*pick, 0), step(), said(pick), json!({"type": "source-url", "url": "u"})]),
+        Event::Results(picks, pick) => message("assistant", picks.iter().flat_map(|id| [ui_tool(*id, 0), said(pick)]).collect()),
+        Event::ProviderRun(pick, answered) => message("assistant", vec![ui_tool(*pick, if *answered { 203 } else { 201 })]),
+        Event::Thinking(pick) => message("assistant", vec![step(), json!({"type": "reasoning", "text": text(*pick)})]),
+        Event::Steps(steps, pick) => message("assistant", steps.iter().flat_map(|(id, state)| [step(), ui_tool(*id, *state)])
+            .chain([step(), said(pick)]).collect()),
+        Event::Approval(pick, state) => message("assistant", vec![step(), ui_tool(*pick, 5 + state % 2)]),
+        Event::Unknown => message("user", vec![json!({"type": "data-weather", "data": {}}), json!(3)]),
+        Event::Empty(_) => message("assistant", vec![]),
+    }
+}
+
+fn model(event: &Event) -> Value {
+    let call = |pick: &u8, provider: bool| json!({"type": "tool-call", "toolCallId": id(*pick), "toolName": "f", "input": {"x": 1}, "providerExecuted": provider});
+    let result = |pick: &u8| json!({"type": "tool-result", "toolCallId": id(*pick), "toolName": "f", "output": {"type": "json", "value": {"x": [1]}}});
+    let said = |pick: &u8| json!({"type": "text", "text": text(*pick)});
+    match event {
+        Event::System => json!({"role": "system", "content": "rules"}),
+        Event::User(pick) => json!({"role": "user", "content": text(*pick)}),
+        Event::UserWithImage(pick) => json!({"role": "user", "content": [said(pick), {"type": "image", "image": "https://example.com/a.png"}]}),
+        Event::Assistant(pick) => json!({"role": "assistant", "content": [said(pick)]}),
+        Event::Calls(picks, pick) => json!({"role": "assistant", "content": [said(pick)].into_iter()
+            .chain(picks.iter().map(|id| call(id, false))).collect::<Vec<_>>()}),
+        Event::Result(pick) => json!({"role": "tool", "content": [result(pick)]}),
+        Event::Results(picks, _) => json!({"role": "tool", "content": picks.iter().map(result).collect::<Vec<_>>()}),
+        Event::ProviderRun(pick, answered) => json!({"role": "assistant", "content":
+            if *answered { vec![call(pick, true), result(pick)] } else { vec![call(pick, true)] }}),
+        Event::Thinking(pick) => json!({"role": "assistant", "content": [{"type": "reasoning", "text": text(*pick)}]}),
+        Event::Steps(picks, _) => json!({"role": "assistant", "content": picks.iter().flat_map(|(id, _)| [call(id, false), result(id)]).collect::<Vec<_>>()}),
+        Event::Approval(pick, which) => match which % 2 {
+            0 => json!({"role": "assistant", "content": [call(pick, false), {"type": "tool-approval-request", "approvalId": "p", "toolCallId": id(*pick)}]}),
+            _ => json!({"role": "tool", "content": [{"type": "tool-approval-response", "approvalId": "p", "approved": true}]}),
+        },
+        Event::Unknown => json!({"role": "user", "content": [{"type": "hologram"}]}),
+        Event::Empty(pick) => [json!({"role": "assistant", "content": []}), json!({"role": "tool", "content": []})][*pick as usize % 2].clone(),
+    }
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let picks = || prop::collection::vec(any::<u8>(), 0..4);
+    prop_oneof![
+        1 => Just(Event::System),
+        4 => any::<u8>().prop_map(Event::User),
+        1 => any::<u8>().prop_map(Event::UserWithImage),
+        3 => any::<u8>().prop_map(Event::Assistant),
+        5 => (picks(), any::<u8>()).prop_map(|(picks, said)| Event::Calls(picks, said)),
+        6 => any::<u8>().prop_map(Event::Result),
+        4 => (picks(), any::<u8>()).prop_map(|(picks, said)| Event::Results(picks, said)),
+        2 => (any::<u8>(), any::<bool>()).prop_map(|(pick, answered)| Event::ProviderRun(pick, answered)),
+        1 => any::<u8>().prop_map(Event::Thinking),
+        3 => (prop::collection::vec((any::<u8>(), any::<u8>()), 0..4), any::<u8>()).prop_map(|(steps, said)| Event::Steps(steps, said)),
+        1 => (any::<u8>(), any::<u8>()).prop_map(|(pick, which)| Event::Approval(pick, which)),
+        1 => Just(Event::Unknown),
+        1 => any::<u8>().prop_map(Event::Empty),
+    ]
+}
+
+/// A history in one format, or (`None`) with the format changing from message to message.
+fn history() -> impl Strategy<Value = Vec<(String, Parsed)>> {
+    let format = prop_oneof![(0..4_usize).prop_map(Some), Just(None)];
+    (format, prop::collection::vec((event(), 0..4_usize), 0..14)).prop_map(|(format, events)| {
+        events
+            .iter()
+            .map(|(event, own)| {
+                let format = FORMATS[format.unwrap_or(*own)];
+                let raw = message(event, format).to_string();
+                let parsed = parse(&raw, format).unwrap_or_else(|error| panic!("{error}: {raw}"));
+                (raw, parsed)
+            })
+            .collect()
+    })
+}
+
+fn sources(history: &[(String, Parsed)]) -> Vec<Source<'_>> {
+    let source = |(index, (raw, parsed)): (usize, &'static (String, Parsed))| Source {
+        seq: Some(index as u32 + 1),
+        format: parsed.format,
+        raw,
+        message: &parsed.message,
+    };
+    let _ = source;
+    history
+        .iter()
+        .enumerate()
+        .map(|(index, (raw, parsed))| Source {
+            seq: Some(index as u32 + 1),
+            format: parsed.format,
+            raw,
+            message: &parsed.message,
+        })
+        .collect()
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let key = prop_oneof![
+        "[a-z_]{0,8}",
+        prop::sample::select(vec![
+            "role", "content", "parts", "type", "text", "tool_calls", "id", "function", "name", "arguments", "toolCallId",
+            "toolName", "input", "output", "state", "tool_use_id", "tool_call_id", "source", "data", "__proto__", "constructor",
+            "created_at", "toolInvocation", "thinking", "image_url", "url", "function_call", "audio", "refusal",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    let word = prop_oneof![
+        any::<String>(),
+        prop::sample::select(vec![
+            "user", "assistant", "tool", "system", "text", "tool_use", "tool_result", "tool-call", "tool-result", "tool-x",
+            "image", "file", "image_url", "dynamic-tool", "output-available", "step-start", "reasoning", "server_tool_use",
+            "web_search_tool_result", "function", "custom", "tool-invocation", "result", "base64", "url", "data:x;base64,é",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word.prop_map(Value::from)
+    ];
+    leaf.prop_recursive(5, 64, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((key.clone(), inner), 0..8).prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn repaired_windows_pass_the_checker(history in history(), cut in 0..14_usize) {
+        let all = sources(&history);
+        let window = &all[cut.min(all.len())..];
+        for target in FORMATS {
+            let rendered = render_repaired(window, target);
+            let messages: Vec<Value> = rendered.messages.iter().map(|message| serde_json::from_str(&message.json).unwrap()).collect();
+            let violations = validate(&messages, target);
+            prop_assert!(violations.is_empty(), "{target:?}: {violations:?}\nin {:#?}\nout {messages:#?}", window.iter().map(|source| source.raw).collect::<Vec<_>>());
+            // What comes out can be read again, and keeps the order of what went in.
+            let mut last = 0;
+            for message in &rendered.messages {
+                parse(&message.json, target).unwrap_or_else(|error| panic!("{error}: {}", message.json));
+                for seq in &message.seqs { prop_assert!(window.iter().any(|source| source.seq == Some(*seq))); }
+                if message.exact {
+                    prop_assert!(message.seqs[0] > last);
+                    last = message.seqs[0];
+                    prop_assert_eq!(&message.json, all[last as usize - 1].raw);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_question_at_the_end_is_always_sent(history in history()) {
+        for format in FORMATS {
+            let raw = message(&Event::User(3), format).to_string();
+            let parsed = parse(&raw, format).unwrap();
+            let mut window = sources(&history);
+            window.push(Source { seq: None, format, raw: &raw, message: &parsed.message });
+            for target in FORMATS {
+                let rendered = render_repaired(&window, target);
+                let last = rendered.messages.last().expect("the question is there");
+                prop_assert!(last.json.contains(text(3)));
+                if format == target { prop_assert_eq!(&last.json, &raw); prop_assert!(last.exact); }
+            }
+        }
+    }
+
+    #[test]
+    fn repair_is_idempotent_and_leaves_valid_windows_alone(history in history()) {
+        for target in FORMATS {
+            let once = render_repaired(&sources(&history), target);
+            let again: Vec<(String, Parsed)> = once.messages.iter()
+                .map(|message| (message.json.clone(), parse(&message.json, target).unwrap())).collect();
+            let twice = render_repaired(&sources(&again), target);
+            prop_assert!(twice.repairs.is_empty(), "{:?}", twice.repairs);
+            prop_assert!(!twice.lossy);
+            let texts = |rendered: &[throughline::formats::RenderedMessage]| rendered.iter().map(|message| message.json.clone()).collect::<Vec<_>>();
+            prop_assert_eq!(texts(&once.messages), texts(&twice.messages));
+            prop_assert!(twice.messages.iter().all(|message| message.exact));
+        }
+    }
+
+    #[test]
+    fn same_format_goes_out_byte_for_byte(history in history()) {
+        let all = sources(&history);
+        for target in FORMATS {
+            let own: Vec<Source<'_>> = all.iter().filter(|source| source.format == target && source.message.role != Role::System).copied().collect();
+            let rendered = render(&own, target);
+            prop_assert_eq!(rendered.messages.len(), own.len());
+            for (message, source) in rendered.messages.iter().zip(&own) { prop_assert_eq!(&message.json, source.raw); }
+            prop_assert!(!rendered.lossy);
+            render(&all, target);
+        }
+    }
+
+    #[test]
+    fn whole_groups_never_tear_calls_from_their_results(history in history()) {
+        // A history that is valid as a whole stays so from any group on, without a result lost.
+        let sources_of = |list: &[(String, Parsed)]| -> usize { list.iter().flat_map(|(_, parsed)| &parsed.message.parts).filter(|part| matches!(part, Part::ToolResult { .. })).count() };
+        for target in FORMATS {
+            let whole: Vec<(String, Parsed)> = render_repaired(&sources(&history), target).messages.into_iter()
+                .map(|message| { let parsed = parse(&message.json, target).unwrap(); (message.json, parsed) }).collect();
+            let inputs: Vec<GroupInput> = whole.iter().map(|(_, parsed)| GroupInput::of(&parsed.message)).collect();
+            let groups = turn_groups(&inputs);
+            let mut incremental = TurnGroups::default();
+            inputs.iter().for_each(|input| incremental.push(*input));
+            prop_assert_eq!(incremental.iter().collect::<Vec<_>>(), groups.clone());
+            for group in groups {
+                let window = &whole[group.start..];
+                let rendered = render_repaired(&sources(window), target);
+                let provider_half = |repair: &throughline::formats::Repair| repair.what.contains("provider");
+                if !rendered.repairs.iter().any(provider_half) {
+                    prop_assert!(rendered.repairs.is_empty(), "{:?}", rendered.repairs);
+                    prop_assert_eq!(rendered.messages.len(), window.len());
+                    let _ = sources_of(window);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shrinking_keeps_ids_and_bounds_outputs(history in history()) {
+        let cut = |text: &str, max: u32| if text.chars().count() > max as usize { text.chars().take(max as usize).collect() } else { text.to_owned() };
+        for (raw, parsed) in &history {
+            let Some(shrunk) = shrink_tool_results(raw, parsed.format, 3, &cut).unwrap() else { continue };
+            let again = parse(&shrunk, parsed.format).unwrap().message;
+            prop_assert_eq!(again.result_ids().collect::<Vec<_>>(), parsed.message.result_ids().collect::<Vec<_>>());
+            prop_assert_eq!(again.call_ids().collect::<Vec<_>>(), parsed.message.call_ids().collect::<Vec<_>>());
+            prop_assert_eq!(again.role, parsed.message.role);
+            prop_assert_eq!(shrink_tool_results(&shrunk, parsed.format, 3, &cut).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn no_json_makes_anything_panic(value in any_json(), role in prop::sample::select(vec!["user", "assistant", "tool", "system"]), cut in 0..200_usize) {
+        let mut value = value;
+        if let Value::Object(object) = &mut value { object.insert("role".to_owned(), json!(role)); }
+        let raw = value.to_string();
+        let broken: String = raw.chars().take(cut).collect();
+        for raw in [&raw, &broken] {
+            for choice in [FormatChoice::Detect, FormatChoice::AiSdk].into_iter().chain(FORMATS.map(FormatChoice::Exact)) {
+                let Ok(parsed) = parse(raw, choice) else { continue };
+                let source = Source { seq: None, format: parsed.format, raw, message: &parsed.message };
+                for target in FORMATS {
+                    for rendered in [render(&[source], target), render_repaired(&[source, source], target)] {
+                        for message in rendered.messages { serde_json::from_str::<Value>(&message.json).unwrap(); }
+                    }
+                    let _ = validate(std::slice::from_ref(&value), target);
+                    let _ = user_message_with_evidence(raw, target, "evidence");
+                    let _ = shrink_tool_results(raw, target, 1, &|text, _| text.chars().take(1).collect());
+                }
+                let _ = throughline::formats::counted(&parsed.message).count();
+                let _ = parsed.message.text();
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_reading_panic(raw in any::<String>(), escapes in "[\\\\ud8efc0-9{}\":\\[\\]]{0,40}") {
+        let _ = parse(&raw, None);
+        let _ = parse(&escapes, None);
+        let _ = parse(&format!("{{\"role\":\"user\",\"content\":\"{escapes}\"}}"), None);
+    }
+}
