@@ -1,0 +1,281 @@
+//! The quantised rows that every way of searching reads: int8 values, 1-bit codes, ids and tombstones.
+
+use super::bits::Bits;
+use super::kernel::{dot_i8, dot_i16_i8, hamming};
+use super::quantise::{Query, quantise_row};
+use super::slabs::Slabs;
+use super::top::{Scored, Top};
+use std::collections::BTreeMap;
+
+/// Rows are padded to whole SIMD loads.
+const ROW_ALIGNMENT: usize = 16;
+/// The centre of the codes is looked at again at this many rows, and at every doubling.
+const FIRST_CENTRE_ROWS: usize = 256;
+/// The centre is the mean of about so many rows, evenly spread: enough for its direction, and quick at any size.
+const CENTRE_SAMPLE_ROWS: usize = 16_384;
+/// Codes are made anew when the centre has moved by more than this share of a unit vector.
+const CENTRE_DRIFT: f32 = 0.05;
+
+/// Quantised rows, numbered from 0 in order of insertion. A removed row stays as a tombstone until [`Rows::compact`].
+pub(super) struct Rows {
+    dimensions: usize,
+    values: Slabs<i8>,
+    codes: Slabs<u64>,
+    scales: Vec<f32>,
+    ids: Vec<u32>,
+    dead: Bits,
+    dead_count: usize,
+    by_id: BTreeMap<u32, u32>,
+    /// What the codes are relative to: a fixed mean, so that codes of one generation can be compared.
+    centre: Vec<f32>,
+    next_centre_rows: usize,
+}
+
+impl Rows {
+    pub(super) fn new(dimensions: usize) -> Self {
+        Self {
+            dimensions,
+            values: Slabs::new(dimensions.next_multiple_of(ROW_ALIGNMENT)),
+            codes: Slabs::new(dimensions.div_ceil(64)),
+            scales: Vec::new(),
+            ids: Vec::new(),
+            dead: Bits::default(),
+            dead_count: 0,
+            by_id: BTreeMap::new(),
+            centre: vec![0.0; dimensions],
+            next_centre_rows: FIRST_CENTRE_ROWS,
+        }
+    }
+
+    /// Rows, tombstones included: the next row's number.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(super) fn live_count(&self) -> usize {
+        self.ids.len() - self.dead_count
+    }
+
+    pub(super) fn dead_count(&self) -> usize {
+        self.dead_count
+    }
+
+    pub(super) fn is_live(&self, row: u32) -> bool {
+        !self.dead.contains(row)
+    }
+
+    pub(super) fn id(&self, row: u32) -> u32 {
+        self.ids[row as usize]
+    }
+
+    pub(super) fn scale(&self, row: u32) -> f32 {
+        self.scales[row as usize]
+    }
+
+    pub(super) fn values(&self, row: u32) -> &[i8] {
+        self.values.get(row)
+    }
+
+    /// The live row of an id.
+    pub(super) fn row_of(&self, id: u32) -> Option<u32> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The numbers of the live rows.
+    pub(super) fn live(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len() as u32).filter(|row| self.is_live(*row))
+    }
+
+    /// The query in the form that rows are compared with; `None` where it has no direction.
+    pub(super) fn query(&self, vector: &[f32]) -> Option<Query> {
+        Query::new(vector, self.values.width())
+    }
+
+    /// Appends a row for an id that has none. False, and nothing stored, where the vector has no direction.
+    pub(super) fn push(&mut self, id: u32, vector: &[f32]) -> bool {
+        let mut values = vec![0; self.values.width()];
+        let Some(scale) = quantise_row(vector, &mut values) else {
+            return false;
+        };
+        self.push_quantised(id, &values, scale);
+        true
+    }
+
+    /// Appends a row as it was quantised before. `values` has the padded length.
+    pub(super) fn push_quantised(&mut self, id: u32, values: &[i8], scale: f32) {
+        let row = self.ids.len() as u32;
+        self.values.push().copy_from_slice(values);
+        self.scales.push(scale);
+        self.ids.push(id);
+        self.by_id.insert(id, row);
+        encode(&self.centre, values, scale, self.codes.push());
+        if self.len() >= self.next_centre_rows {
+            self.next_centre_rows = self.len().saturating_mul(2);
+            self.recentre();
+        }
+    }
+
+    /// Makes the row of this id a tombstone; false where there is none.
+    pub(super) fn remove(&mut self, id: u32) -> bool {
+        let Some(row) = self.by_id.remove(&id) else {
+            return false;
+        };
+        self.dead.insert(row);
+        self.dead_count += 1;
+        true
+    }
+
+    /// Drops tombstones by moving live rows down, in order. Row numbers change.
+    pub(super) fn compact(&mut self) {
+        let live: Vec<u32> = self.live().collect();
+        for (to, from) in live.iter().enumerate() {
+            self.values.move_record(*from, to as u32);
+            self.codes.move_record(*from, to as u32);
+            self.scales[to] = self.scales[*from as usize];
+            self.ids[to] = self.ids[*from as usize];
+            self.by_id.insert(self.ids[to], to as u32);
+        }
+        self.values.truncate(live.len());
+        self.codes.truncate(live.len());
+        self.scales.truncate(live.len());
+        self.ids.truncate(live.len());
+        self.dead.clear();
+        self.dead_count = 0;
+        self.next_centre_rows = live.len().saturating_mul(2).max(FIRST_CENTRE_ROWS);
+        self.recentre();
+    }
+
+    /// The cosine of a query and a row, in -1..=1.
+    #[inline]
+    pub(super) fn similarity(&self, query: &Query, row: u32) -> f32 {
+        let sum = dot_i16_i8(&query.values, self.values.get(row));
+        (sum as f32 * query.scale * self.scales[row as usize]).clamp(-1.0, 1.0)
+    }
+
+    /// The cosine of two rows, in -1..=1.
+    #[inline]
+    pub(super) fn similarity_of_rows(&self, a: u32, b: u32) -> f32 {
+        let sum = dot_i8(self.values.get(a), self.values.get(b));
+        (sum as f32 * self.scales[a as usize] * self.scales[b as usize]).clamp(-1.0, 1.0)
+    }
+
+    /// Compares the query with each of the rows exactly (as far as quantisation goes).
+    pub(super) fn scan(&self, query: &Query, rows: impl Iterator<Item = u32>, top: &mut Top) {
+        for row in rows {
+            let similarity = self.similarity(query, row);
+            if similarity >= top.floor() {
+                top.offer(Scored { similarity, id: self.id(row), row });
+            }
+        }
+    }
+
+    /// The `count` or a few more of the rows whose codes differ least from the query's: a coarse ranking at about a
+    /// seventh of the price. Rows as far away as the last one are all in, so that order of insertion decides nothing.
+    pub(super) fn nearest_codes(&self, query: &Query, rows: &[u32], count: usize) -> Vec<u32> {
+        let mut code = vec![0; self.codes.width()];
+        encode_unit(&self.centre, query.unit.iter().copied(), &mut code);
+        let mut histogram = vec![0u32; self.dimensions + 1];
+        let differences: Vec<u32> = rows.iter().map(|row| hamming(&code, self.codes.get(*row))).collect();
+        for difference in &differences {
+            histogram[*difference as usize] += 1;
+        }
+        let mut seen = 0usize;
+        let enough = |share: &u32| {
+            seen += *share as usize;
+            seen >= count
+        };
+        let farthest = histogram.iter().position(enough).unwrap_or(self.dimensions) as u32;
+        let near = rows.iter().zip(&differences).filter(|(_, difference)| **difference <= farthest);
+        near.map(|(row, _)| *row).collect()
+    }
+
+    /// Whether two rows were quantised to the same numbers.
+    pub(super) fn is_twin(&self, a: u32, b: u32) -> bool {
+        self.values.get(a) == self.values.get(b)
+    }
+
+    /// Bytes held in memory, without the map from ids (about 16 bytes a row).
+    pub(super) fn memory_bytes(&self) -> usize {
+        let rows = self.values.len().next_multiple_of(1_024);
+        rows * (self.values.width() + 8 * self.codes.width()) + self.scales.capacity() * 4 + self.ids.capacity() * 4
+    }
+
+    /// Takes the mean of the live rows as the centre of the codes, if it has moved, and makes all codes anew.
+    fn recentre(&mut self) {
+        let stride = (self.live_count() / CENTRE_SAMPLE_ROWS).max(1);
+        let mut mean = vec![0.0f32; self.dimensions];
+        let mut count = 0.0f32;
+        for row in self.live().step_by(stride) {
+            let scale = self.scale(row);
+            for (sum, value) in mean.iter_mut().zip(self.values.get(row)) {
+                *sum += f32::from(*value) * scale;
+            }
+            count += 1.0;
+        }
+        mean.iter_mut().for_each(|sum| *sum /= count.max(1.0));
+        let drift: f32 = mean.iter().zip(&self.centre).map(|(new, old)| (new - old) * (new - old)).sum();
+        if drift > CENTRE_DRIFT * CENTRE_DRIFT {
+            self.centre = mean;
+            for row in 0..self.len() as u32 {
+                encode(&self.centre, self.values.get(row), self.scales[row as usize], self.codes.get_mut(row));
+            }
+        }
+    }
+}
+
+/// The code of a quantised row: one bit per dimension, set above the centre.
+fn encode(centre: &[f32], values: &[i8], scale: f32, code: &mut [u64]) {
+    encode_unit(centre, values.iter().map(|value| f32::from(*value) * scale), code);
+}
+
+/// The code of a direction.
+fn encode_unit(centre: &[f32], values: impl Iterator<Item = f32>, code: &mut [u64]) {
+    code.fill(0);
+    for (dimension, (value, centre)) in values.zip(centre).enumerate() {
+        code[dimension / 64] |= u64::from(value > *centre) << (dimension % 64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(seed: u32) -> Vec<f32> {
+        // A common offset, so that codes without a centre would be nearly all ones.
+        (0..48u32).map(|d| 1.0 + ((seed * 7_919 + d * 104_729) % 1_000) as f32 / 500.0).collect()
+    }
+
+    #[test]
+    fn compaction_keeps_rows_ids_and_similarities() {
+        let mut rows = Rows::new(48);
+        for id in 0..2_500 {
+            assert!(rows.push(id, &vector(id)));
+        }
+        for id in (0..2_500).step_by(3) {
+            assert!(rows.remove(id) && !rows.remove(id));
+        }
+        let query = rows.query(&vector(9_999)).unwrap();
+        let similarity = |rows: &Rows, id| rows.row_of(id).map(|row| rows.similarity(&query, row));
+        let before: Vec<_> = (0..2_500).map(|id| similarity(&rows, id)).collect();
+        rows.compact();
+        assert_eq!((rows.len(), rows.dead_count()), (rows.live_count(), 0));
+        assert_eq!(before, (0..2_500).map(|id| similarity(&rows, id)).collect::<Vec<_>>());
+        assert!(rows.live().all(|row| rows.row_of(rows.id(row)) == Some(row)));
+    }
+
+    #[test]
+    fn codes_follow_the_centre_and_are_complete() {
+        let mut rows = Rows::new(48);
+        for id in 0..1_000 {
+            rows.push(id, &vector(id));
+        }
+        let set: u32 = (0..1_000).map(|row| rows.codes.get(row)[0].count_ones()).sum();
+        let share = f64::from(set) / 48_000.0;
+        assert!((0.4..0.6).contains(&share), "bits are balanced around the centre: {share}");
+        let query = rows.query(&vector(7)).unwrap();
+        let all: Vec<u32> = (0..1_000).collect();
+        assert!(rows.nearest_codes(&query, &all, 1).contains(&7));
+        assert!(rows.nearest_codes(&query, &all, 50).len() >= 50);
+        assert_eq!(rows.nearest_codes(&query, &all, 5_000), all);
+    }
+}

@@ -1,0 +1,107 @@
+//! One suite for every implementation of `VectorIndex`, beside the properties of the tiers themselves.
+
+#[path = "vector_index/suite.rs"]
+mod suite;
+
+use suite::{Random, brute_force, clustered, recall};
+use throughline::config::VectorIndexChoice;
+use throughline::vector::{TieredIndex, Tiers, VectorIndex};
+
+vector_index_suite!(auto, |dimensions| TieredIndex::new(dimensions, VectorIndexChoice::Auto));
+vector_index_suite!(exact, |dimensions| TieredIndex::new(dimensions, VectorIndexChoice::Exact));
+vector_index_suite!(hnsw, |dimensions| TieredIndex::new(dimensions, VectorIndexChoice::Hnsw));
+vector_index_suite!(codes, |dimensions| TieredIndex::with_tiers(
+    dimensions,
+    Tiers { exact_max_rows: 100, graph_min_rows: usize::MAX, ..Tiers::of(VectorIndexChoice::Auto) }
+));
+#[cfg(feature = "instant-distance")]
+vector_index_suite!(instant, throughline::vector::InstantIndex::new);
+
+fn filled(mut index: TieredIndex, vectors: &[Vec<f32>]) -> TieredIndex {
+    for (id, vector) in vectors.iter().enumerate() {
+        index.insert(id as u32, vector).unwrap();
+    }
+    index
+}
+
+#[test]
+fn a_search_is_complete_at_every_stage_of_growth() {
+    let mut random = Random(11);
+    let vectors = clustered(&mut random, 3_000, 64, 60);
+    let tiers = Tiers { exact_max_rows: 200, graph_min_rows: 500, graph_min_share: 0.3, tail_max_rows: 400 };
+    let mut index = filled(TieredIndex::with_tiers(64, tiers), &vectors);
+    let queries = clustered(&mut random, 40, 64, 60);
+    let mut more = true;
+    while more {
+        let found = recall(&index, &vectors, &queries, 10);
+        assert!(found >= 0.97, "{found} with {} rows linked", index.linked_rows());
+        more = index.grow(700);
+    }
+    assert_eq!(index.linked_rows(), 3_000);
+}
+
+#[test]
+fn below_the_threshold_there_is_nothing_to_grow() {
+    let mut index = filled(TieredIndex::new(8, VectorIndexChoice::Auto), &clustered(&mut Random(3), 200, 8, 5));
+    assert!(!index.grow(1_000));
+    assert_eq!(index.linked_rows(), 0);
+}
+
+#[test]
+fn the_graph_does_not_depend_on_how_it_was_sliced() {
+    let vectors = clustered(&mut Random(5), 1_500, 32, 30);
+    let queries = clustered(&mut Random(6), 30, 32, 30);
+    let mut whole = filled(TieredIndex::new(32, VectorIndexChoice::Hnsw), &vectors);
+    let mut sliced = filled(TieredIndex::new(32, VectorIndexChoice::Hnsw), &vectors);
+    assert!(!whole.grow(usize::MAX));
+    while sliced.grow(7) {}
+    for query in &queries {
+        assert_eq!(whole.search(query, 20, None).unwrap(), sliced.search(query, 20, None).unwrap());
+    }
+}
+
+#[test]
+fn tombstones_are_dropped_above_their_share_and_memory_is_reused() {
+    let vectors = clustered(&mut Random(8), 4_000, 32, 40);
+    let mut index = filled(TieredIndex::new(32, VectorIndexChoice::Hnsw), &vectors);
+    index.grow(usize::MAX);
+    let full_bytes = index.memory_bytes();
+    for id in 0..1_000 {
+        assert!(index.remove(id));
+    }
+    assert_eq!(index.linked_rows(), 4_000, "a quarter removed: still way-marks");
+    for id in 1_000..2_000 {
+        assert!(index.remove(id));
+    }
+    assert_eq!((index.linked_rows(), index.len()), (0, 2_000), "dropped, and the graph with them");
+    while index.grow(500) {}
+    assert!(index.memory_bytes() < full_bytes * 4 / 5, "{} {full_bytes}", index.memory_bytes());
+    let (kept, queries) = (&vectors[2_000..], clustered(&mut Random(9), 30, 32, 40));
+    for query in &queries {
+        let expected: Vec<u32> = brute_force(kept, query, 10).iter().map(|row| row.id + 2_000).collect();
+        let found: Vec<u32> = index.search(query, 10, None).unwrap().iter().map(|row| row.id).collect();
+        assert!(found.iter().filter(|id| expected.contains(id)).count() >= 8);
+    }
+}
+
+#[test]
+fn twins_do_not_cut_the_graph_apart() {
+    // 3,000 rows said the same thing, 300 did not: both kinds are found through the graph.
+    let mut random = Random(21);
+    let same = clustered(&mut random, 1, 48, 1).remove(0);
+    let others = clustered(&mut random, 300, 48, 300);
+    let mut index = TieredIndex::new(48, VectorIndexChoice::Hnsw);
+    for id in 0..3_300u32 {
+        let vector = if id % 11 == 0 { &others[id as usize / 11] } else { &same };
+        index.insert(id, vector).unwrap();
+    }
+    while index.grow(1_000) {}
+    for (position, vector) in others.iter().enumerate() {
+        assert_eq!(index.search(vector, 1, None).unwrap()[0].id, position as u32 * 11);
+    }
+    let ids: Vec<u32> = index.search(&same, 50, None).unwrap().iter().map(|row| row.id).collect();
+    let expected: Vec<u32> = (0..3_300).filter(|id| id % 11 != 0).take(50).collect();
+    assert_eq!(ids, expected);
+    index.remove(1);
+    assert_eq!(index.search(&same, 1, None).unwrap()[0].id, 2, "the first of the twins may go");
+}
