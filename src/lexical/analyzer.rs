@@ -1,0 +1,404 @@
+//! The analyzer: text to terms. Its version is stored with every index built by it.
+
+use super::fold::{fold_into, hash_term, is_invisible, is_mark};
+use super::stemmer::stem_into;
+use super::stop_words::is_stop_word;
+use std::borrow::Cow;
+
+/// Raised whenever the same text can give other terms: an index built by another version must be built anew.
+pub const ANALYZER_VERSION: u32 = 1;
+
+/// Longest piece that is cut into sub-words. Longer ones (base64, minified code) are one term.
+const MAX_SPLIT_BYTES: usize = 64;
+
+/// What kind of term it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TermKind {
+    /// A plain word, stemmed where it is English.
+    Word,
+    /// A plain word without a topic.
+    StopWord,
+    /// A compound as a whole: path, call, error code, address, version, date.
+    Identifier,
+    /// A piece of a compound, stemmed like a word.
+    Part,
+    /// An n-gram, or a whole Hangul word, of a script that is written without spaces or with particles.
+    Gram,
+}
+
+/// One term of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Term<'a> {
+    /// What is indexed: [`hash_term`] of the folded, stemmed text.
+    pub hash: u64,
+    /// Its kind.
+    pub kind: TermKind,
+    /// The folded text before stemming.
+    pub text: &'a str,
+    /// Where the word that it comes from begins, in bytes of the text after normalisation and removal of invisible
+    /// characters. Equal for all terms of one word.
+    pub position: usize,
+}
+
+/// Whether a text is analyzed to be stored or to be looked for. They differ only for scripts without spaces: stored
+/// text also gives single characters, which a question gives only when it has nothing longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// To be stored.
+    Document,
+    /// To be looked for.
+    Question,
+}
+
+/// Splits text into terms.
+///
+/// Unicode words, folded in case, width and accents, stemmed where they are English. Runs of letters, digits and
+/// underscores joined by single `. - / : @ + # \` are kept whole and in parts (`src/main.rs:42`, `buildApiMessages`).
+/// Hangul gives bigrams and the whole word, Han and Kana bigrams, Thai, Lao, Khmer and Burmese bi- and trigrams.
+#[derive(Clone, Copy, Debug)]
+pub struct Analyzer {
+    normalize: fn(&str) -> String,
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Default for Analyzer {
+    /// With NFKC from the unicode-normalization crate.
+    fn default() -> Self {
+        use unicode_normalization::UnicodeNormalization;
+        Self::new(|text| text.nfkc().collect())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Letter,
+    Han,
+    Kana,
+    Hangul,
+    Unspaced,
+    Other,
+}
+
+fn class_of(character: char) -> Class {
+    match u32::from(character) {
+        0x30..=0x39 | 0x41..=0x5A | 0x5F | 0x61..=0x7A => Class::Letter,
+        0..=0x7F => Class::Other,
+        0x0E01..=0x0EDD | 0x1000..=0x109F | 0x1780..=0x17DD => Class::Unspaced,
+        0x3040..=0x30FF | 0x31F0..=0x31FF if character != '・' => Class::Kana,
+        0x3005..=0x3007 | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF => Class::Han,
+        0x1100..=0x11FF | 0xAC00..=0xD7AF => Class::Hangul,
+        _ if character.is_alphanumeric() || is_mark(character) => Class::Letter,
+        _ => Class::Other,
+    }
+}
+
+fn is_connector(character: char) -> bool {
+    matches!(character, '.' | '-' | '/' | ':' | '@' | '+' | '#' | '\\')
+}
+
+fn is_apostrophe(character: char) -> bool {
+    matches!(character, '\'' | '’' | 'ʼ' | '＇')
+}
+
+impl Analyzer {
+    /// An analyzer that brings text to NFKC with this function (in a browser `String.prototype.normalize`). It is only
+    /// called for text that is not ASCII.
+    #[must_use]
+    pub fn new(normalize: fn(&str) -> String) -> Self {
+        Self { normalize }
+    }
+
+    /// The text in NFKC without invisible characters; ASCII text as it is.
+    #[must_use]
+    pub fn normalized<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        let mut text = (self.normalize)(text);
+        text.retain(|character| !is_invisible(character));
+        Cow::Owned(text)
+    }
+
+    /// A hash that is equal for texts that a reader would call the same: words in order, without regard to case,
+    /// width, accents, spaces and punctuation. 0 for a text without words.
+    #[must_use]
+    pub fn content_hash(&self, text: &str) -> u64 {
+        let mut hash = 0_u64;
+        let text = self.normalized(text);
+        let mut folded = String::new();
+        for word in text.split(|character| class_of(character) == Class::Other && !is_apostrophe(character)) {
+            folded.clear();
+            fold_into(word, &mut folded);
+            if !folded.is_empty() {
+                hash = (hash.rotate_left(5) ^ hash_term(&folded)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            }
+        }
+        hash
+    }
+
+    /// Calls `emit` with every term of the text, in order; a term that occurs twice comes twice.
+    pub fn terms(&self, text: &str, side: Side, emit: &mut dyn FnMut(Term<'_>)) {
+        let text = self.normalized(text);
+        let mut scan = Scan { text: &text, side, folded: String::new(), stemmed: String::new(), emit };
+        scan.run();
+    }
+}
+
+struct Scan<'a> {
+    text: &'a str,
+    side: Side,
+    folded: String,
+    stemmed: String,
+    emit: &'a mut dyn FnMut(Term<'_>),
+}
+
+impl Scan<'_> {
+    fn run(&mut self) {
+        let text = self.text;
+        let mut position = 0;
+        while let Some(rest) = text.get(position..).filter(|rest| !rest.is_empty()) {
+            let class = rest.chars().next().map_or(Class::Other, class_of);
+            let length = match class {
+                Class::Other => rest.find(|character| class_of(character) != Class::Other).unwrap_or(rest.len()),
+                Class::Letter => {
+                    let length = compound_length(rest);
+                    self.compound(&rest[..length], position);
+                    length
+                }
+                Class::Hangul => {
+                    let length = run_length(rest, |class| class == Class::Hangul);
+                    self.hangul(&rest[..length], position);
+                    length
+                }
+                Class::Han | Class::Kana => {
+                    let length = run_length(rest, |class| matches!(class, Class::Han | Class::Kana));
+                    self.han_and_kana(&rest[..length], position);
+                    length
+                }
+                Class::Unspaced => {
+                    let length = run_length(rest, |class| class == Class::Unspaced);
+                    self.unspaced(&rest[..length], position);
+                    length
+                }
+            };
+            position += length.max(1);
+        }
+    }
+
+    fn emit_folded(&mut self, kind: TermKind, position: usize) {
+        if !self.folded.is_empty() {
+            (self.emit)(Term { hash: hash_term(&self.folded), kind, text: &self.folded, position });
+        }
+    }
+
+    fn emit_raw(&mut self, text: &str, kind: TermKind, position: usize) {
+        self.folded.clear();
+        fold_into(text, &mut self.folded);
+        self.emit_folded(kind, position);
+    }
+
+    /// A word that people write by itself or inside a compound: stemmed, and told from a stop word.
+    fn emit_word(&mut self, text: &str, kind: TermKind, position: usize) {
+        self.folded.clear();
+        fold_into(text, &mut self.folded);
+        if self.folded.is_empty() {
+            return;
+        }
+        if kind == TermKind::Word && is_stop_word(&self.folded) {
+            self.emit_folded(TermKind::StopWord, position);
+            return;
+        }
+        stem_into(&self.folded, &mut self.stemmed);
+        (self.emit)(Term { hash: hash_term(&self.stemmed), kind, text: &self.folded, position });
+    }
+
+    fn compound(&mut self, compound: &str, position: usize) {
+        let has_connector = compound.contains(is_connector);
+        if has_connector {
+            self.emit_raw(compound, TermKind::Identifier, position);
+        }
+        for piece in compound.split(is_connector).filter(|piece| !piece.is_empty()) {
+            self.piece(without_elision(piece), has_connector, position);
+        }
+    }
+
+    fn piece(&mut self, piece: &str, is_part: bool, position: usize) {
+        let kind = if is_part { TermKind::Part } else { TermKind::Word };
+        let mut start = next_sub_word(piece, 0);
+        if piece.len() > MAX_SPLIT_BYTES || start >= piece.len() {
+            self.emit_word(piece, kind, position);
+            return;
+        }
+        self.emit_raw(piece, TermKind::Identifier, position);
+        self.sub_word(&piece[..start], position);
+        while start < piece.len() {
+            let end = next_sub_word(piece, start);
+            self.sub_word(&piece[start..end], position);
+            start = end;
+        }
+    }
+
+    fn sub_word(&mut self, text: &str, position: usize) {
+        let text = text.trim_matches('_');
+        if !text.is_empty() {
+            self.emit_word(text, TermKind::Part, position);
+        }
+    }
+
+    fn grams(&mut self, run: &str, size: usize, position: usize) {
+        let mut starts = run.char_indices().map(|(start, _)| start);
+        let mut ends = run.char_indices().map(|(start, _)| start).chain([run.len()]).skip(size);
+        while let (Some(start), Some(end)) = (starts.next(), ends.next()) {
+            self.emit_raw(&run[start..end], TermKind::Gram, position);
+        }
+    }
+
+    fn hangul(&mut self, run: &str, position: usize) {
+        let length = run.chars().count();
+        if length != 2 {
+            self.emit_raw(run, TermKind::Gram, position);
+        }
+        self.grams(run, 2, position);
+    }
+
+    fn han_and_kana(&mut self, run: &str, position: usize) {
+        let is_single = run.chars().nth(1).is_none();
+        if !is_single {
+            self.grams(run, 2, position);
+        }
+        if is_single || self.side == Side::Document {
+            for (start, character) in run.char_indices() {
+                if is_single || class_of(character) == Class::Han {
+                    self.emit_raw(&run[start..start + character.len_utf8()], TermKind::Gram, position);
+                }
+            }
+        }
+    }
+
+    fn unspaced(&mut self, run: &str, position: usize) {
+        let length = run.chars().take(3).count();
+        if length < 3 || self.side == Side::Document {
+            self.grams(run, length.min(2), position);
+        }
+        if length == 3 {
+            self.grams(run, 3, position);
+        }
+    }
+}
+
+fn run_length(text: &str, belongs: impl Fn(Class) -> bool) -> usize {
+    text.find(|character| !belongs(class_of(character))).unwrap_or(text.len())
+}
+
+/// Length of the compound at the start of `text`: letters joined by single connectors or apostrophes; `c++` and `c#`
+/// too.
+fn compound_length(text: &str) -> usize {
+    let mut characters = text.char_indices().peekable();
+    let mut letters = 0;
+    while let Some((start, character)) = characters.next() {
+        if class_of(character) == Class::Letter {
+            letters += 1;
+            continue;
+        }
+        let joins = is_connector(character) || is_apostrophe(character);
+        let goes_on = characters.peek().is_some_and(|(_, next)| class_of(*next) == Class::Letter);
+        if joins && goes_on {
+            continue;
+        }
+        if letters == 1 && start == 1 {
+            for suffix in ["++", "#"] {
+                if text[1..].starts_with(suffix) {
+                    return 1 + suffix.len();
+                }
+            }
+        }
+        return start;
+    }
+    text.len()
+}
+
+/// The word without a possessive `'s` at its end and without a French or Italian elided article at its start.
+fn without_elision(piece: &str) -> &str {
+    let Some(position) = piece.find(is_apostrophe) else { return piece };
+    let mark = piece[position..].chars().next().map_or(1, char::len_utf8);
+    let (head, tail) = (&piece[..position], &piece[position + mark..]);
+    if matches!(tail, "s" | "S") && !head.is_empty() {
+        return head;
+    }
+    let is_article = ["l", "d", "j", "m", "n", "s", "t", "c", "qu"].iter().any(|one| head.eq_ignore_ascii_case(one));
+    if is_article && tail.chars().count() > 1 { tail } else { piece }
+}
+
+/// Where the sub-word after the one at `from` begins: at an underscore, a change from lower to upper case, between
+/// upper case and a capitalised word, and between letters and digits.
+fn next_sub_word(piece: &str, from: usize) -> usize {
+    let mut characters = piece[from..].char_indices().peekable();
+    let mut previous: Option<char> = None;
+    while let Some((offset, character)) = characters.next() {
+        if let Some(before) = previous {
+            let next = characters.peek().map(|(_, next)| *next);
+            let is_boundary = (before == '_') != (character == '_')
+                || (before.is_lowercase() && character.is_uppercase())
+                || (before.is_uppercase() && character.is_uppercase() && next.is_some_and(char::is_lowercase))
+                || (before.is_numeric() != character.is_numeric() && before != '_' && character != '_');
+            if is_boundary && !is_mark(character) {
+                return from + offset;
+            }
+        }
+        previous = Some(character);
+    }
+    piece.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str, side: Side) -> Vec<String> {
+        let mut out = Vec::new();
+        Analyzer::default().terms(text, side, &mut |term| {
+            if term.kind != TermKind::StopWord {
+                out.push(term.text.to_owned());
+            }
+        });
+        out
+    }
+
+    #[test]
+    fn identifiers_whole_and_in_parts() {
+        assert_eq!(terms("HTTPServerError2", Side::Document), ["httpservererror2", "http", "server", "error", "2"]);
+        assert_eq!(terms("src/main.rs:42", Side::Document), ["src/main.rs:42", "src", "main", "rs", "42"]);
+        assert_eq!(terms("ERR_HTTP2_STREAM", Side::Document), ["err_http2_stream", "err", "http", "2", "stream"]);
+        assert_eq!(terms("std::mem", Side::Document), ["std", "mem"]);
+        assert_eq!(terms("C++ and C# (x.)", Side::Document), ["c++", "c", "c#", "c", "x"]);
+        assert_eq!(terms("__init__", Side::Document), ["__init__", "init"]);
+    }
+
+    #[test]
+    fn apostrophes_and_elisions() {
+        assert_eq!(terms("Caroline's l’école didn't", Side::Document), ["caroline", "ecole"]);
+    }
+
+    #[test]
+    fn scripts_without_spaces() {
+        assert_eq!(terms("데이터베이스를", Side::Question).len(), 7);
+        assert_eq!(terms("数据库", Side::Question), ["数据", "据库"]);
+        assert_eq!(terms("数据库", Side::Document), ["数据", "据库", "数", "据", "库"]);
+        assert_eq!(terms("猫", Side::Question), ["猫"]);
+        assert_eq!(terms("แมว", Side::Question), ["แมว"]);
+        assert_eq!(terms("ปี", Side::Question), ["ปี"]);
+    }
+
+    #[test]
+    fn content_hash_ignores_form() {
+        let analyzer = Analyzer::default();
+        assert_eq!(analyzer.content_hash("Café, “Straße”!"), analyzer.content_hash("cafe\u{301}  STRASSE"));
+        assert_ne!(analyzer.content_hash("a b"), analyzer.content_hash("b a"));
+        assert_eq!(analyzer.content_hash(" … "), 0);
+    }
+
+    #[test]
+    fn long_runs_are_one_term() {
+        assert_eq!(terms(&"aB1".repeat(10_000), Side::Document).len(), 1);
+    }
+}
