@@ -241,8 +241,8 @@ impl Engine {
             self.state.borrow_mut().remove_conversation(id);
             return Err(Error::not_found("there is no conversation with this id; create it first"));
         };
-        let stored = Stored::read(Store::Conversations, &record)?;
-        let value: ConversationRecord = stored.value.clone();
+        let stored: Stored<ConversationRecord> = Stored::read(Store::Conversations, &record)?;
+        let value = stored.value.clone();
         self.state.borrow_mut().put_conversation(stored);
         Ok(value)
     }

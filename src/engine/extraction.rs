@@ -8,7 +8,7 @@ use super::loading::job_key;
 use super::stored::Stored;
 use crate::error::Result;
 use crate::facts::{
-    self, Candidate, Decision, FactOperation, JudgeItem, Neighbour, Rejection, Resolution, SourceMessage,
+    self, ApplyInput, Candidate, Decision, FactOperation, JudgeItem, Neighbour, Rejection, Resolution, SourceMessage,
 };
 use crate::ports::{Commit, LanguageModel, Store};
 use crate::records::{FactRecord, FactStatus, JobKind, MessageRecord};
@@ -49,16 +49,16 @@ impl Engine {
         let (decisions, rejections) = self.judge(&*model, &candidates, rejections, &existing).await?;
         let (counters, counters_check) = self.fact_counters();
         let numbers = counters.next_numbers();
-        let changes = facts::apply(
-            &decisions,
-            &candidates,
-            &rejections,
-            &existing,
-            id,
+        let changes = facts::apply(&ApplyInput {
+            conversation_id: id,
+            candidates: &candidates,
+            decisions: &decisions,
+            rejections: &rejections,
+            existing: &existing,
             policy,
             numbers,
-            self.now_ms(),
-        );
+            now_ms: self.now_ms(),
+        });
         job.done_until_seq = extraction.covered_until_seq;
         (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
         let stored = Stored::new(job)?;
