@@ -1,0 +1,138 @@
+//! What a question asks by: terms, identifiers, speakers and roles, named times.
+
+use super::dates::{NamedTime, named_times};
+use crate::lexical::{Analyzer, QuestionTerm, Side, TermKind, hash_term, question_terms};
+use crate::message::Role;
+
+/// Folded words that ask for what is newest. Only with one of them does a message's age count.
+const NEWEST_WORDS: &[&str] = &[
+    "last", "latest", "recent", "recently", "newest", "lately", "currently", "yesterday", "today", "tonight", "zuletzt",
+    "letzte", "letzten", "letztes", "neueste", "neuesten", "aktuell", "gestern", "heute", "kurzlich", "ultimo",
+    "ultima", "reciente", "recientemente", "ayer", "hoy", "dernier", "derniere", "recent", "recemment", "hier",
+];
+
+/// The same for scripts without spaces: looked for anywhere in the text.
+const NEWEST_PIECES: &[&str] =
+    &["최근", "마지막", "방금", "어제", "오늘", "最近", "最新", "最後", "先ほど", "昨日", "今日", "最后", "刚才", "昨天", "今天"];
+
+/// Word pairs that name the assistant as the one who said it, and the person. Folded; looked for between spaces.
+const ASSISTANT_SAID: &[&str] = &[
+    "you said", "you say", "you told", "you tell", "you suggested", "you suggest", "you recommended", "you recommend",
+    "you wrote", "you gave", "you give", "you mentioned", "you mention", "you proposed", "you propose", "you explained",
+    "your answer", "your suggestion", "your advice", "your recommendation", "your proposal", "hast du", "du hast",
+    "as tu", "tu as", "tu dijiste", "dijiste", "sugeriste", "recomendaste",
+];
+const USER_SAID: &[&str] = &[
+    "i said", "i say", "i told", "i tell", "i asked", "i ask", "i mentioned", "i mention", "i wrote", "i gave",
+    "i wanted", "i decided", "i decide", "habe ich", "ich habe", "ai je", "j'ai", "te dije", "dije", "yo dije",
+];
+
+/// A question, read once for one search.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    /// Distinct terms to look up.
+    pub terms: Vec<QuestionTerm>,
+    /// Compounds in it, as a whole.
+    pub identifiers: Vec<u64>,
+    /// Hashes of all its words, stop words included, sorted: names are looked up here.
+    words: Vec<u64>,
+    /// Who is said to have said it.
+    pub role: Option<Role>,
+    /// Times that it names.
+    pub times: Vec<NamedTime>,
+    /// It asks for what is newest.
+    pub asks_for_newest: bool,
+}
+
+impl Question {
+    pub fn new(analyzer: &Analyzer, text: &str, now_ms: f64) -> Self {
+        let terms = question_terms(analyzer, text);
+        let identifiers =
+            terms.iter().filter(|term| term.kind == TermKind::Identifier).map(|term| term.hash).collect();
+        let mut words = Vec::new();
+        let mut sequence: Vec<(usize, String)> = Vec::new();
+        analyzer.terms(text, Side::Question, &mut |term| {
+            words.push(term.hash);
+            if sequence.last().is_none_or(|(position, _)| *position != term.position) {
+                sequence.push((term.position, term.text.to_owned()));
+            }
+        });
+        words.sort_unstable();
+        words.dedup();
+        let sequence: Vec<&str> = sequence.iter().map(|(_, word)| word.as_str()).collect();
+        let normalized = analyzer.normalized(text);
+        Self {
+            terms,
+            identifiers,
+            words,
+            role: role_named(&sequence),
+            times: named_times(&sequence, now_ms),
+            asks_for_newest: asks_for_newest(&sequence, &normalized),
+        }
+    }
+
+    /// Whether a word of this hash is in it.
+    pub fn has_word(&self, hash: u64) -> bool {
+        self.words.binary_search(&hash).is_ok()
+    }
+}
+
+/// Hashes of the words of a speaker's name, as they would stand in a question.
+pub(super) fn name_words(analyzer: &Analyzer, name: &str) -> Vec<u64> {
+    let mut words = Vec::new();
+    analyzer.terms(name, Side::Question, &mut |term| words.push(term.hash));
+    if words.is_empty() && !name.is_empty() {
+        words.push(hash_term(name));
+    }
+    words
+}
+
+fn asks_for_newest(sequence: &[&str], text: &str) -> bool {
+    sequence.iter().any(|word| NEWEST_WORDS.contains(word)) || NEWEST_PIECES.iter().any(|piece| text.contains(piece))
+}
+
+fn role_named(sequence: &[&str]) -> Option<Role> {
+    let text = format!(" {} ", sequence.join(" "));
+    let names = |pieces: &[&str]| {
+        pieces.iter().any(|piece| {
+            text.match_indices(piece).any(|(at, _)| {
+                let bytes = text.as_bytes();
+                bytes.get(at.wrapping_sub(1)) == Some(&b' ') && bytes.get(at + piece.len()) == Some(&b' ')
+            })
+        })
+    };
+    match (names(ASSISTANT_SAID), names(USER_SAID)) {
+        (true, false) => Some(Role::Assistant),
+        (false, true) => Some(Role::User),
+        _ => None,
+    }
+}
+
+/// Whether a text asks something: a question mark of any script in it.
+pub(super) fn asks(text: &str) -> bool {
+    text.contains(['?', '？', '؟', '\u{37E}', '⸮'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Question {
+        Question::new(&Analyzer::default(), text, 0.0)
+    }
+
+    #[test]
+    fn roles_and_newest() {
+        assert_eq!(read("What did you suggest for the cache?").role, Some(Role::Assistant));
+        assert_eq!(read("What port did I mention?").role, Some(Role::User));
+        assert_eq!(read("Which port is it?").role, None);
+        assert!(read("the latest decision").asks_for_newest && read("최근에 뭐라고 했지").asks_for_newest);
+        assert!(!read("the first decision").asks_for_newest);
+    }
+
+    #[test]
+    fn dates_survive_the_analyzer() {
+        assert_eq!(read("on May 8th, 2023?").times.len(), 1);
+        assert_eq!(read("the 2023-05-08 deploy").times.len(), 1);
+    }
+}

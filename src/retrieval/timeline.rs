@@ -1,0 +1,177 @@
+//! Where each document stands: its conversation, its neighbours, its session.
+
+use crate::message::{Role, Seq};
+use std::collections::BTreeMap;
+
+/// A pause of this length between two messages of a conversation begins a new session: 6 hours. People come back to a
+/// chat after lunch and mean the same thing; after a night they mostly do not.
+pub const SESSION_GAP_MS: f64 = 6.0 * 3_600_000.0;
+
+/// A session also ends after this many messages, so that a chat without pauses (or an import without times) still has
+/// sessions that say something.
+pub const SESSION_MAX_MESSAGES: u32 = 48;
+
+/// "No document", in links.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// What is kept of a message beside its postings and its vector.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub conversation: u32,
+    pub seq: Seq,
+    pub created_at_ms: f64,
+    /// Index in the table of speakers, [`NONE`] for none.
+    pub speaker: u32,
+    pub role: Role,
+    /// The text asks something.
+    pub asks: bool,
+    pub is_live: bool,
+    /// Document before it in the same session, or [`NONE`].
+    pub previous: u32,
+    /// Document after it in the same session, or [`NONE`].
+    pub next: u32,
+    /// First document of its session.
+    pub head: u32,
+    /// Position in its session, from 0.
+    pub place: u32,
+    /// Terms in it.
+    pub terms: u16,
+    /// In a session's first document: terms of the whole session.
+    pub session_terms: u32,
+}
+
+/// One conversation's documents in order of seq, with sums.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Track {
+    pub documents: Vec<u32>,
+    pub sessions: u32,
+    pub terms: u64,
+}
+
+/// All documents by number, and by conversation in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timeline {
+    entries: Vec<Entry>,
+    tracks: BTreeMap<u32, Track>,
+    sessions: u64,
+}
+
+impl Timeline {
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub fn entry(&self, document: u32) -> Option<&Entry> {
+        self.entries.get(document as usize).filter(|entry| entry.is_live)
+    }
+
+    pub fn track(&self, conversation: u32) -> Option<&Track> {
+        self.tracks.get(&conversation)
+    }
+
+    pub fn tracks(&self) -> impl Iterator<Item = (&u32, &Track)> {
+        self.tracks.iter()
+    }
+
+    /// Sessions of all conversations.
+    pub fn sessions(&self) -> u64 {
+        self.sessions
+    }
+
+    pub fn find(&self, conversation: u32, seq: Seq) -> Option<u32> {
+        let track = self.tracks.get(&conversation)?;
+        let position = self.position(track, seq).ok()?;
+        track.documents.get(position).copied()
+    }
+
+    fn position(&self, track: &Track, seq: Seq) -> Result<usize, usize> {
+        track.documents.binary_search_by_key(&seq, |document| self.entries[*document as usize].seq)
+    }
+
+    /// Adds the next document. The caller made sure that its place (conversation, seq) is free.
+    pub fn add(&mut self, entry: Entry) {
+        let document = u32::try_from(self.entries.len()).unwrap_or(NONE);
+        self.entries.push(entry);
+        let mut track = self.tracks.remove(&entry.conversation).unwrap_or_default();
+        let position = self.position(&track, entry.seq).unwrap_or_else(|position| position);
+        let is_last = position == track.documents.len();
+        track.documents.insert(position, document);
+        self.link(&mut track, if is_last { position } else { 0 });
+        self.tracks.insert(entry.conversation, track);
+    }
+
+    /// Takes a document out; false when it was not there.
+    pub fn remove(&mut self, document: u32) -> bool {
+        let Some(entry) = self.entries.get_mut(document as usize).filter(|entry| entry.is_live) else { return false };
+        entry.is_live = false;
+        let conversation = entry.conversation;
+        let Some(mut track) = self.tracks.remove(&conversation) else { return false };
+        track.documents.retain(|other| *other != document);
+        self.link(&mut track, 0);
+        if !track.documents.is_empty() {
+            self.tracks.insert(conversation, track);
+        }
+        true
+    }
+
+    /// Takes a whole conversation out and answers its documents.
+    pub fn remove_conversation(&mut self, conversation: u32) -> Vec<u32> {
+        let Some(track) = self.tracks.remove(&conversation) else { return Vec::new() };
+        for document in &track.documents {
+            self.entries[*document as usize].is_live = false;
+        }
+        self.sessions -= u64::from(track.sessions);
+        track.documents
+    }
+
+    /// Sets links, sessions and sums of a track from this position on; what comes before it must be right.
+    fn link(&mut self, track: &mut Track, from: usize) {
+        self.sessions -= u64::from(track.sessions);
+        if from == 0 {
+            track.sessions = 0;
+            track.terms = 0;
+        }
+        for position in from..track.documents.len() {
+            let document = track.documents[position];
+            let before = position.checked_sub(1).map(|position| track.documents[position]);
+            let joined = before.filter(|before| self.continues(*before, document));
+            let (head, place) = match joined {
+                Some(before) => {
+                    let before = &mut self.entries[before as usize];
+                    before.next = document;
+                    (before.head, before.place + 1)
+                }
+                None => {
+                    track.sessions += 1;
+                    (document, 0)
+                }
+            };
+            let entry = &mut self.entries[document as usize];
+            entry.previous = joined.unwrap_or(NONE);
+            entry.next = NONE;
+            entry.head = head;
+            entry.place = place;
+            entry.session_terms = 0;
+            let terms = entry.terms;
+            self.entries[head as usize].session_terms += u32::from(terms);
+            track.terms += u64::from(terms);
+        }
+        self.sessions += u64::from(track.sessions);
+    }
+
+    fn continues(&self, before: u32, document: u32) -> bool {
+        let (before, entry) = (&self.entries[before as usize], &self.entries[document as usize]);
+        let gap = (entry.created_at_ms - before.created_at_ms).abs();
+        before.place + 1 < SESSION_MAX_MESSAGES && (gap.is_nan() || gap <= SESSION_GAP_MS)
+    }
+
+    /// The documents up to two before and two after it in its session: previous, next, the one before previous, the one
+    /// after next; [`NONE`] where there is none.
+    pub fn neighbours(&self, document: u32) -> [u32; 4] {
+        let link = |document: u32, forward: bool| {
+            self.entries.get(document as usize).map_or(NONE, |entry| if forward { entry.next } else { entry.previous })
+        };
+        let (previous, next) = (link(document, false), link(document, true));
+        [previous, next, link(previous, false), link(next, true)]
+    }
+}
