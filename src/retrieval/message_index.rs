@@ -166,7 +166,7 @@ impl MessageIndex {
     /// Bytes held by words and metadata, without the vectors.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.lexical.memory_bytes() + std::mem::size_of_val(self.timeline.entries()) + self.lexical.capacity() * 4
+        self.lexical.memory_bytes() + size_of_val(self.timeline.entries()) + self.lexical.capacity() * 4
     }
 
     /// The document of a message.
@@ -274,24 +274,30 @@ impl MessageIndex {
     }
 }
 
-/// Similarities that a search knows, by document; 0 where unknown.
+/// Similarities that a search knows.
 struct Closeness {
-    by_document: Vec<f32>,
+    /// By document, raised by [`KNOWN`] so that 0 means unknown.
+    similarities: Vec<f32>,
     best_of_session: Vec<f32>,
     background: f32,
 }
 
-/// Smallest closeness of a known similarity, so that 0 can mean unknown.
-const KNOWN: f32 = 1e-6;
+const KNOWN: f32 = 2.0;
 
 impl Closeness {
-    fn of(&self, document: u32) -> f32 {
-        self.by_document.get(document as usize).copied().unwrap_or(0.0)
+    fn cosine(&self, document: u32) -> Option<f32> {
+        self.similarities.get(document as usize).filter(|raised| **raised > 0.0).map(|raised| raised - KNOWN)
+    }
+
+    /// How far the similarity is from the background towards 1; `None` where it is unknown.
+    fn of(&self, document: u32) -> Option<f32> {
+        let above = self.cosine(document)? - self.background;
+        Some((above / (1.0 - self.background).max(0.05)).clamp(0.0, 1.0))
     }
 
     fn set(&mut self, entry: &Entry, document: u32, similarity: f32) {
-        let closeness = ((similarity - self.background) / (1.0 - self.background).max(0.05)).clamp(KNOWN, 1.0);
-        self.by_document[document as usize] = closeness;
+        self.similarities[document as usize] = similarity + KNOWN;
+        let closeness = self.of(document).unwrap_or(0.0);
         let best = &mut self.best_of_session[entry.head as usize];
         *best = best.max(closeness);
     }
@@ -405,7 +411,7 @@ impl Search<'_> {
             }
         }
         let mut closeness = Closeness {
-            by_document: vec![0.0; entries.len()],
+            similarities: vec![0.0; entries.len()],
             best_of_session: vec![0.0; entries.len()],
             background,
         };
@@ -453,7 +459,7 @@ impl Search<'_> {
                     window: figures.window,
                     session: figures.session,
                     coverage: message.coverage,
-                    cosine: self.cosine(*document),
+                    cosine: self.closeness.as_ref().and_then(|closeness| closeness.cosine(*document)),
                 };
                 let score = rerank::score(&scores, self.request.policy) * self.conversation_factor(entry);
                 Hit { document: *document, conversation: entry.conversation, seq: entry.seq, score, scores }
@@ -468,24 +474,18 @@ impl Search<'_> {
         }
     }
 
-    fn cosine(&self, document: u32) -> Option<f32> {
-        let closeness = self.closeness.as_ref()?;
-        let known = Some(closeness.of(document)).filter(|known| *known > 0.0)?;
-        Some(closeness.background + known * (1.0 - closeness.background))
-    }
-
     fn closeness_figures(&self, document: u32, entry: &Entry) -> ClosenessFigures {
         let Some(closeness) = &self.closeness else { return ClosenessFigures::default() };
         let [previous, next, second_before, second_after] =
-            self.scope.timeline.neighbours(document).map(|neighbour| closeness.of(neighbour));
+            self.scope.timeline.neighbours(document).map(|neighbour| closeness.of(neighbour).unwrap_or(0.0));
         ClosenessFigures {
-            own: Some(closeness.of(document)).filter(|own| *own > 0.0),
+            own: closeness.of(document),
             previous,
             next,
             second_before,
             second_after,
             best_of_session: closeness.best_of_session[entry.head as usize],
-            answered: self.answers(entry).map_or(0.0, |previous| closeness.of(previous)),
+            answered: self.answers(entry).and_then(|previous| closeness.of(previous)).unwrap_or(0.0),
         }
     }
 
