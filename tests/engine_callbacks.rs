@@ -134,7 +134,7 @@ fn summaries_that_cannot_be_used_change_nothing() {
             let world = World::default().with_model(ScriptedModel::default());
             let engine = world.open().await;
             conversation(&engine, "c").await;
-            engine.append(append("c", chat(600))).await.unwrap();
+            engine.append(append("c", chat(1_000))).await.unwrap();
             world.model.clone().unwrap().then(Purpose::Summarize, answer);
             let error = engine.compact("c", false).await.unwrap_err();
             assert_eq!(error.code, code);

@@ -49,16 +49,16 @@ fn add_noop_update_and_delete_through_the_models() {
         };
         say(
             "Our team only uses pnpm for packages.",
-            vec![(Purpose::Extract, extracted(&[("The team only uses pnpm for packages", "only uses pnpm", 1)]))],
+            vec![(Purpose::Extract, extracted(&[("The team only uses pnpm for packages", "Our team only uses pnpm for packages", 1)]))],
         )
         .await;
         assert_eq!(texts(&engine).await, ["The team only uses pnpm for packages"]);
         let fact = engine.get_fact("f1").await.unwrap();
-        assert_eq!((fact.trust, fact.source.seq, fact.source.quote.as_deref()), (Trust::UserStated, Some(1), Some("only uses pnpm")));
+        assert_eq!((fact.trust, fact.source.seq, fact.source.quote.as_deref()), (Trust::UserStated, Some(1), Some("Our team only uses pnpm for packages")));
 
         say(
             "As I said, the team only uses pnpm for packages.",
-            vec![(Purpose::Extract, extracted(&[("The team only uses pnpm for packages", "only uses pnpm", 2)]))],
+            vec![(Purpose::Extract, extracted(&[("The team only uses pnpm for packages", "the team only uses pnpm for packages", 2)]))],
         )
         .await;
         assert_eq!(texts(&engine).await.len(), 1, "the same fact again is a NOOP without asking the judge");
@@ -67,7 +67,7 @@ fn add_noop_update_and_delete_through_the_models() {
         say(
             "We moved: the team only uses bun for packages now.",
             vec![
-                (Purpose::Extract, extracted(&[("The team only uses bun for packages", "only uses bun", 3)])),
+                (Purpose::Extract, extracted(&[("The team only uses bun for packages", "the team only uses bun for packages now", 3)])),
                 (Purpose::Judge, judged(json!({ "candidate": 0, "operation": "UPDATE", "target": "f1" }))),
             ],
         )
@@ -80,7 +80,7 @@ fn add_noop_update_and_delete_through_the_models() {
         say(
             "Forget about bun, the team no longer uses bun for packages.",
             vec![
-                (Purpose::Extract, extracted(&[("The team no longer uses bun for packages", "no longer uses bun", 4)])),
+                (Purpose::Extract, extracted(&[("The team no longer uses bun for packages", "the team no longer uses bun for packages", 4)])),
                 (Purpose::Judge, judged(json!({ "candidate": 0, "operation": "DELETE", "target": "f2" }))),
             ],
         )
@@ -130,7 +130,7 @@ fn a_broken_answer_applies_nothing_and_is_asked_for_again() {
         conversation(&engine, "c").await;
         let cut = r#"{"facts":[{"fact":"The user likes tea","category":"preference","confidence":0.9,"quote":"like tea","seq":1,"kind":"statement"},{"fact":"The"#;
         model.then(Purpose::Extract, Answer::Text(cut.into()));
-        model.then(Purpose::Extract, extracted(&[("The user likes tea", "like tea", 1)]));
+        model.then(Purpose::Extract, extracted(&[("The user likes tea", "I like tea", 1)]));
         engine.append(append("c", vec![message("user", "I like tea.")])).await.unwrap();
         engine.settled().await.unwrap();
         assert_eq!(texts(&engine).await, Vec::<String>::new());
@@ -160,7 +160,7 @@ fn explicit_facts_are_in_every_context_and_forgetting_leaves_nothing_but_a_tombs
         let history = serde_json::to_string(&engine.fact_history(&replaced.id).await.unwrap()).unwrap();
         assert!(!history.contains("German"));
         // The tombstone keeps it from being learned again.
-        model.then(Purpose::Extract, extracted(&[("Speaks German at home", "speak German at home", 1)]));
+        model.then(Purpose::Extract, extracted(&[("Speaks German at home", "We speak German at home", 1)]));
         engine.append(append("c", vec![message("user", "We speak German at home.")])).await.unwrap();
         engine.settled().await.unwrap();
         assert_eq!(texts(&engine).await, Vec::<String>::new());
@@ -194,7 +194,7 @@ fn erasing_a_conversation_takes_its_facts_and_erasing_the_user_everything() {
         let model = world.model.clone().unwrap();
         let engine = world.open().await;
         conversation(&engine, "c").await;
-        model.then(Purpose::Extract, extracted(&[("The user likes tea", "like tea", 1)]));
+        model.then(Purpose::Extract, extracted(&[("The user likes tea", "I like tea", 1)]));
         engine.append(append("c", vec![message("user", "I like tea, marker-tea.")])).await.unwrap();
         engine.settled().await.unwrap();
         engine.add_fact(new_fact(json!({ "fact": "Has a dog" }))).await.unwrap();

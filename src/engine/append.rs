@@ -160,6 +160,7 @@ impl Engine {
         }
         let stored = Stored::new(record)?;
         commit.puts.push((Store::Conversations, key![id], stored.record()));
+        let revived = self.revive_jobs(id, &mut commit)?;
         if !self.host.storage.commit(commit).await? {
             self.refresh(id).await?;
             return Ok(None);
@@ -170,7 +171,9 @@ impl Engine {
                 self.take_message_in(&message.record);
             }
         }
-        self.revive_jobs(id);
+        for job in revived {
+            self.put_job(id, job);
+        }
         self.emit(Event::new("append", json!({ "conversationId": id, "count": appended.len() })));
         Ok(Some(appended))
     }

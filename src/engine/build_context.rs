@@ -226,7 +226,10 @@ impl Engine {
                 .conversations
                 .get_mut(id)
                 .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
-            conversation.recent_room_tokens = Some(room_tokens);
+            // Compaction must be done before the window overflows, however long its summary becomes.
+            let room_beside_full_summary =
+                room.recent(tokens(memory), room.summary, &policy.budget, &policy.compaction);
+            conversation.recent_room_tokens = Some(room_tokens.min(room_beside_full_summary));
             let groups = turn_groups(conversation, newest.first_seq, per_message_tokens);
             let sizes: Vec<GroupSize> = groups.iter().map(|group| group.size).collect();
             let start = recent_start(&sizes, room_tokens, &policy.recent);

@@ -101,13 +101,14 @@ impl Engine {
         }
         let (recent_start_seq, policy) = self.recent_start(conversation);
         let until = conversation.summarized_until_seq();
+        let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
         let messages: Vec<MessageMeta> = conversation
             .messages
             .iter()
             .skip(until as usize)
             .map(|message| MessageMeta {
                 seq: message.seq,
-                tokens: message.tokens,
+                tokens: message.tokens + per_message_tokens,
                 opens_group: message.opens_group,
             })
             .collect();

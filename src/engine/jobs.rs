@@ -10,7 +10,7 @@ use super::state::Conversation;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
 use crate::message::{Role, Seq};
-use crate::ports::{Check, Store};
+use crate::ports::{Check, Commit, Store};
 use crate::records::{JobKind, JobRecord};
 use serde_json::json;
 
@@ -124,10 +124,10 @@ impl Engine {
         let attempts = job.attempts;
         let given_up = attempts >= self.options.policy.limits.job_attempts;
         let stored = Stored::new(job)?;
-        let commit = crate::ports::Commit {
+        let commit = Commit {
             checks: vec![check],
             puts: vec![(Store::Jobs, job_key(kind, conversation_id), stored.record())],
-            ..Default::default()
+            ..Commit::default()
         };
         if self.host.storage.commit(commit).await? {
             self.put_job(conversation_id, stored);
@@ -248,14 +248,19 @@ impl Engine {
         }
     }
 
-    /// A job that was given up gets new tries with new messages. Only in memory: the record follows with its next try.
-    pub(super) fn revive_jobs(&self, conversation_id: &str) {
+    /// Jobs that were given up get new tries with new messages: their records go into the append's transaction.
+    pub(super) fn revive_jobs(&self, conversation_id: &str, commit: &mut Commit) -> Result<Vec<Stored<JobRecord>>> {
         let most = self.options.policy.limits.job_attempts;
-        if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(conversation_id) {
-            for job in conversation.jobs.values_mut().filter(|job| job.value.attempts >= most) {
-                job.value.attempts = 0;
-                job.value.not_before = 0.0;
-            }
+        let state = self.state.borrow();
+        let jobs = state.conversations.get(conversation_id).map(|conversation| &conversation.jobs);
+        let mut revived = Vec::new();
+        for (kind, job) in jobs.into_iter().flatten().filter(|(_, job)| job.value.attempts >= most) {
+            let key = job_key(*kind, conversation_id);
+            let fresh = Stored::new(JobRecord { attempts: 0, not_before: 0.0, ..job.value.clone() })?;
+            commit.checks.push(job.check(Store::Jobs, key.clone()));
+            commit.puts.push((Store::Jobs, key, fresh.record()));
+            revived.push(fresh);
         }
+        Ok(revived)
     }
 }
