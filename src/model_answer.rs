@@ -22,7 +22,7 @@ pub fn visible_answer(answer: &str) -> Result<String> {
     let visible = visible.trim();
     match visible {
         "" => Err(Error::model_output("the answer is empty")),
-        "null" | "undefined" | "NaN" | "{}" | "[]" | "\"\"" | "[object Object]" => {
+        "null" | "undefined" | "NaN" | "\"\"" | "[object Object]" => {
             Err(Error::model_output("the answer holds nothing"))
         }
         other => Ok(other.to_owned()),
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn empty_answers_are_refused() {
-        for text in ["", " \n", "null", "\u{FEFF}null", "{}", "<think>only this</think>", "[object Object]"] {
+        for text in ["", " \n", "null", "\u{FEFF}null", "<think>only this</think>", "[object Object]"] {
             assert!(visible_answer(text).is_err(), "{text}");
         }
         assert!(visible_answer(&"x".repeat(5_000_000)).is_err());

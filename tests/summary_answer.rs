@@ -47,7 +47,8 @@ fn json_and_headed_lists_give_the_same_sections() {
     for answer in answers {
         assert_eq!(parse(&answer).unwrap(), expected, "{answer}");
     }
-    let with_reason = parse(r#"{"decisions":[{"decision":"Use Rust for the core","reason":"it has to be fast"}]}"#).unwrap();
+    let with_reason =
+        parse(r#"{"decisions":[{"decision":"Use Rust for the core","reason":"it has to be fast"}]}"#).unwrap();
     assert_eq!(with_reason, vec![section("decisions", &["Use Rust for the core; it has to be fast"])]);
 }
 

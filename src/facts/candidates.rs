@@ -1,0 +1,203 @@
+//! Candidate facts: an extracting model's answer, checked against the messages that it was made from.
+
+use super::evidence::{is_quoted, is_supported};
+use super::extract::SourceMessage;
+use super::{LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint};
+use crate::config::FactPolicy;
+use crate::error::{Error, Result};
+use crate::message::{Role, Seq};
+use crate::model_answer;
+use crate::prompt_text::single_line;
+use crate::records::{FactRecord, FactStatus, Trust};
+use serde_json::{Map, Value};
+
+/// Most candidates of one answer.
+const MOST_CANDIDATES: usize = 50;
+/// Shortest fact, in characters.
+const SHORTEST_FACT_CHARS: usize = 3;
+/// Longest quote, in characters.
+const LONGEST_QUOTE_CHARS: usize = 1_000;
+
+/// How the fact follows from what the user said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CandidateKind {
+    /// The user said it: the model calls it a statement, and the quote bears its words ([`is_supported`]).
+    Statement,
+    /// The model concluded it.
+    Inference,
+}
+
+impl CandidateKind {
+    /// The name as stored in [`crate::records::FactSource::kind`].
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Statement => "statement",
+            Self::Inference => "inference",
+        }
+    }
+
+    /// The trust of a fact of this kind.
+    #[must_use]
+    pub fn trust(self) -> Trust {
+        match self {
+            Self::Statement => Trust::UserStated,
+            Self::Inference => Trust::AssistantInferred,
+        }
+    }
+}
+
+/// A fact that a model proposes, with evidence that was found in the user's own message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The fact in words, on one line.
+    pub fact: String,
+    /// One of the policy's categories.
+    pub category: String,
+    /// Unique name of the value, where the model gave a usable one.
+    pub key: Option<String>,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// Words of the message that show it.
+    pub quote: String,
+    /// The message.
+    pub seq: Seq,
+    /// How it follows.
+    pub kind: CandidateKind,
+    /// [`fingerprint`] of the fact.
+    pub fingerprint: String,
+}
+
+/// The candidates of an extracting model's answer, and what was refused of it. `messages` are those of the request,
+/// `existing` all facts of the user, the forgotten ones too.
+///
+/// A candidate that is called a statement but whose quote does not bear it becomes an inference, which is not put into
+/// prompts by itself. The same fact twice is merged into the more confident one; of two values for one key the later
+/// message's stays.
+///
+/// # Errors
+/// [`crate::error::Code::ModelOutputInvalid`] when the answer is no JSON list of facts or is cut off: nothing of it is used.
+pub fn parse_candidates(
+    answer: &str,
+    messages: &[SourceMessage],
+    existing: &[FactRecord],
+    policy: &FactPolicy,
+) -> Result<(Vec<Candidate>, Vec<Rejection>)> {
+    let value = model_answer::json(&model_answer::visible_answer(answer)?)?;
+    let Some(items) = list_of(&value, "facts") else {
+        return Err(Error::model_output("the answer has no list \"facts\""));
+    };
+    let mut candidates: Vec<(usize, Candidate)> = Vec::new();
+    let mut rejections = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let checked = if index < MOST_CANDIDATES {
+            candidate(item, messages, existing, policy)
+        } else {
+            Err(RejectionReason::Length)
+        };
+        match checked {
+            Ok(candidate) => merge(&mut candidates, &mut rejections, index, candidate),
+            Err(reason) => rejections.push(Rejection { index, reason, target: None }),
+        }
+    }
+    rejections.sort_by_key(|rejection| rejection.index);
+    Ok((candidates.into_iter().map(|(_, candidate)| candidate).collect(), rejections))
+}
+
+/// The list under `name`, or the value itself where it is a list.
+pub(super) fn list_of<'a>(value: &'a Value, name: &str) -> Option<&'a Vec<Value>> {
+    match value {
+        Value::Object(map) => map.get(name)?.as_array(),
+        Value::Array(items) => Some(items),
+        _ => None,
+    }
+}
+
+fn candidate(
+    item: &Value,
+    messages: &[SourceMessage],
+    existing: &[FactRecord],
+    policy: &FactPolicy,
+) -> std::result::Result<Candidate, RejectionReason> {
+    let map = item.as_object().ok_or(RejectionReason::Malformed)?;
+    let text = |name: &str| map.get(name).and_then(Value::as_str).ok_or(RejectionReason::Malformed);
+    let fact = single_line(text("fact")?);
+    let category = text("category")?.trim().to_lowercase();
+    let quote = text("quote")?.trim().to_owned();
+    let is_statement = match text("kind").unwrap_or("inference") {
+        "statement" => true,
+        "inference" => false,
+        _ => return Err(RejectionReason::Malformed),
+    };
+    let confidence = confidence_of(map)?;
+    if !(SHORTEST_FACT_CHARS..=LONGEST_FACT_CHARS).contains(&fact.chars().count())
+        || quote.chars().count() > LONGEST_QUOTE_CHARS
+    {
+        return Err(RejectionReason::Length);
+    }
+    if !policy.categories.iter().any(|allowed| allowed.to_lowercase() == category) {
+        return Err(RejectionReason::Category);
+    }
+    if confidence < policy.min_confidence {
+        return Err(RejectionReason::LowConfidence);
+    }
+    let seq = map.get("seq").and_then(Value::as_u64).and_then(|seq| Seq::try_from(seq).ok());
+    let message = messages
+        .iter()
+        .find(|message| Some(message.seq) == seq && message.role == Role::User)
+        .ok_or(RejectionReason::UnknownMessage)?;
+    if !is_quoted(&quote, &message.text) {
+        return Err(RejectionReason::Quote);
+    }
+    let fingerprint = fingerprint(&fact);
+    if existing.iter().any(|known| known.status == FactStatus::Forgotten && known.fingerprint == fingerprint) {
+        return Err(RejectionReason::Forgotten);
+    }
+    let is_borne = is_statement && is_supported(&fact, &quote);
+    let kind = if is_borne { CandidateKind::Statement } else { CandidateKind::Inference };
+    let key = map.get("key").and_then(Value::as_str).and_then(key_of);
+    Ok(Candidate { fact, category, key, confidence, quote, seq: message.seq, kind, fingerprint })
+}
+
+fn confidence_of(map: &Map<String, Value>) -> std::result::Result<f64, RejectionReason> {
+    map.get("confidence")
+        .and_then(Value::as_f64)
+        .filter(|confidence| (0.0..=1.0).contains(confidence))
+        .ok_or(RejectionReason::Confidence)
+}
+
+/// A model's key in snake_case; `None` where it is no usable name.
+fn key_of(key: &str) -> Option<String> {
+    let key = key.trim().to_lowercase().replace([' ', '-'], "_");
+    let is_name = key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let is_empty_word = matches!(key.as_str(), "" | "null" | "none" | "undefined");
+    (is_name && !is_empty_word && key.len() <= LONGEST_KEY_BYTES).then_some(key)
+}
+
+fn merge(
+    candidates: &mut Vec<(usize, Candidate)>,
+    rejections: &mut Vec<Rejection>,
+    index: usize,
+    candidate: Candidate,
+) {
+    let rank = |candidate: &Candidate| (candidate.kind.trust(), candidate.confidence);
+    let same = candidates.iter_mut().find(|(_, other)| {
+        other.fingerprint == candidate.fingerprint || other.key.is_some() && other.key == candidate.key
+    });
+    let Some((other_index, other)) = same else {
+        candidates.push((index, candidate));
+        return;
+    };
+    let is_better = if other.fingerprint == candidate.fingerprint {
+        rank(&candidate) > rank(other)
+    } else {
+        candidate.seq >= other.seq && candidate.kind.trust() >= other.kind.trust()
+    };
+    let refused = if is_better {
+        *other = candidate;
+        std::mem::replace(other_index, index)
+    } else {
+        index
+    };
+    rejections.push(Rejection { index: refused, reason: RejectionReason::Duplicate, target: None });
+}

@@ -1,0 +1,291 @@
+//! Decisions about candidates, turned into the records of one transaction.
+
+use super::candidates::Candidate;
+use super::judge::{Decision, FactOperation, check_trust};
+use super::{Rejection, RejectionReason, is_current};
+use crate::config::FactPolicy;
+use crate::message::Seq;
+use crate::records::{AuditRecord, FactRecord, FactSource, FactStatus};
+use std::collections::BTreeMap;
+
+/// The next free numbers. They only rise; a number is never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    /// Number of the next fact's id.
+    pub fact: u32,
+    /// Number of the next audit entry.
+    pub audit: u32,
+}
+
+/// A link from a fact to a message that shows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SourceLink {
+    /// The fact.
+    pub fact_id: String,
+    /// The conversation.
+    pub conversation_id: String,
+    /// The message.
+    pub seq: Seq,
+}
+
+/// What is written, all of it or nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changes {
+    /// Facts to put, each once, by id.
+    pub puts: Vec<FactRecord>,
+    /// Links to put.
+    pub sources: Vec<SourceLink>,
+    /// Entries to append to the audit.
+    pub audit: Vec<AuditRecord>,
+    /// Ids of facts that the user had forgotten: their source links go, and `before` and `after` of their earlier audit
+    /// entries are emptied.
+    pub forgotten: Vec<String>,
+    /// The numbers that are free afterwards.
+    pub numbers: Numbers,
+}
+
+impl Changes {
+    /// Whether there is nothing to write.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.puts.is_empty() && self.sources.is_empty() && self.audit.is_empty() && self.forgotten.is_empty()
+    }
+}
+
+/// Changes while they are being made, over the facts as they are.
+pub(super) struct Draft<'a> {
+    existing: BTreeMap<&'a str, &'a FactRecord>,
+    changed: BTreeMap<String, FactRecord>,
+    changes: Changes,
+    now_ms: f64,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(existing: &'a [FactRecord], numbers: Numbers, now_ms: f64) -> Self {
+        Self {
+            existing: existing.iter().map(|fact| (fact.id.as_str(), fact)).collect(),
+            changed: BTreeMap::new(),
+            changes: Changes {
+                puts: Vec::new(),
+                sources: Vec::new(),
+                audit: Vec::new(),
+                forgotten: Vec::new(),
+                numbers,
+            },
+            now_ms,
+        }
+    }
+
+    pub(super) fn now_ms(&self) -> f64 {
+        self.now_ms
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&FactRecord> {
+        self.changed.get(id).or_else(|| self.existing.get(id).copied())
+    }
+
+    /// The first current fact for which this holds, with the changes so far.
+    pub(super) fn find_current(&self, holds: impl Fn(&FactRecord) -> bool) -> Option<&FactRecord> {
+        let unchanged = self.existing.iter().filter(|(id, _)| !self.changed.contains_key(**id)).map(|(_, fact)| *fact);
+        self.changed.values().chain(unchanged).find(|fact| is_current(fact) && holds(fact))
+    }
+
+    pub(super) fn next_fact_id(&mut self) -> String {
+        // Ids that are there already (an import, a counter that was lost) are stepped over.
+        loop {
+            let id = format!("f{}", self.changes.numbers.fact);
+            self.changes.numbers.fact = self.changes.numbers.fact.saturating_add(1);
+            if self.get(&id).is_none() || self.changes.numbers.fact == u32::MAX {
+                return id;
+            }
+        }
+    }
+
+    pub(super) fn put(&mut self, fact: FactRecord) {
+        self.changed.insert(fact.id.clone(), fact);
+    }
+
+    pub(super) fn set_status(&mut self, id: &str, status: FactStatus) {
+        if let Some(mut fact) = self.get(id).cloned() {
+            fact.status = status;
+            fact.updated_at = self.now_ms;
+            self.put(fact);
+        }
+    }
+
+    pub(super) fn link(&mut self, fact_id: &str, conversation_id: &str, seq: Seq) {
+        let link = SourceLink { fact_id: fact_id.to_owned(), conversation_id: conversation_id.to_owned(), seq };
+        if !self.changes.sources.contains(&link) {
+            self.changes.sources.push(link);
+        }
+    }
+
+    pub(super) fn audit(
+        &mut self,
+        operation: &str,
+        fact_id: Option<&str>,
+        before: Option<String>,
+        after: Option<String>,
+        reason: Option<&str>,
+    ) {
+        self.changes.audit.push(AuditRecord {
+            number: self.changes.numbers.audit,
+            at: self.now_ms,
+            operation: operation.to_owned(),
+            fact_id: fact_id.map(str::to_owned),
+            before,
+            after,
+            reason: reason.map(str::to_owned),
+        });
+        self.changes.numbers.audit = self.changes.numbers.audit.saturating_add(1);
+    }
+
+    pub(super) fn mark_forgotten(&mut self, id: &str) {
+        self.changes.forgotten.push(id.to_owned());
+    }
+
+    pub(super) fn finish(mut self) -> Changes {
+        self.changes.puts = self.changed.into_values().collect();
+        self.changes.puts.sort_by_key(|fact| super::id_number(&fact.id));
+        self.changes
+    }
+}
+
+/// What [`apply`] works on.
+#[derive(Clone, Copy, Debug)]
+pub struct ApplyInput<'a> {
+    /// The conversation that the candidates come from.
+    pub conversation_id: &'a str,
+    /// The candidates.
+    pub candidates: &'a [Candidate],
+    /// What is to be done with them, in order.
+    pub decisions: &'a [Decision],
+    /// What was refused on the way, for the audit.
+    pub rejections: &'a [Rejection],
+    /// Every fact of the user.
+    pub existing: &'a [FactRecord],
+    /// Whether new facts wait for approval.
+    pub policy: &'a FactPolicy,
+    /// The next free numbers.
+    pub numbers: Numbers,
+    /// The time, milliseconds since 1970.
+    pub now_ms: f64,
+}
+
+/// Turns decisions about candidates into changes.
+///
+/// UPDATE puts a new fact that supersedes the old one; DELETE marks. Every old record stays under its id with its text:
+/// nothing is destroyed on a model's word. A decision is checked once more against the facts as they are now; one that
+/// does not hold becomes a `REJECT` entry of the audit, as do `rejections`. With `policy.review` new facts are proposed,
+/// and what they would replace stays active until they are approved. A NOOP adds the message to the known fact's sources.
+#[must_use]
+pub fn apply(input: &ApplyInput<'_>) -> Changes {
+    let mut draft = Draft::new(input.existing, input.numbers, input.now_ms);
+    for rejection in input.rejections {
+        draft.audit("REJECT", rejection.target.as_deref(), None, None, Some(rejection.reason.as_str()));
+    }
+    for decision in input.decisions {
+        let done = match input.candidates.get(decision.candidate) {
+            Some(candidate) => {
+                apply_one(&mut draft, &decision.operation, candidate, input.conversation_id, input.policy)
+            }
+            None => Err(RejectionReason::UnknownCandidate),
+        };
+        if let Err(reason) = done {
+            let target = decision.operation.target().filter(|id| draft.get(id).is_some()).map(str::to_owned);
+            draft.audit("REJECT", target.as_deref(), None, None, Some(reason.as_str()));
+        }
+    }
+    draft.finish()
+}
+
+fn apply_one(
+    draft: &mut Draft<'_>,
+    operation: &FactOperation,
+    candidate: &Candidate,
+    conversation_id: &str,
+    policy: &FactPolicy,
+) -> Result<(), RejectionReason> {
+    if let FactOperation::Delete { target } = operation {
+        let fact = usable_target(draft, target, candidate)?;
+        draft.set_status(target, FactStatus::Deleted);
+        draft.audit("DELETE", Some(target), Some(fact.fact), None, None);
+        return Ok(());
+    }
+    let same = draft.find_current(|fact| fact.fingerprint == candidate.fingerprint).cloned();
+    if let Some(same) = same.as_ref().filter(|same| same.trust >= candidate.kind.trust()) {
+        draft.link(&same.id, conversation_id, candidate.seq);
+        draft.audit("NOOP", Some(&same.id), None, None, None);
+        return Ok(());
+    }
+    let same_key = draft.find_current(|fact| candidate.key.is_some() && fact.key == candidate.key).cloned();
+    let replaced = match operation {
+        FactOperation::Noop => {
+            draft.audit("NOOP", None, None, None, None);
+            return Ok(());
+        }
+        FactOperation::Update { target } => Some(usable_target(draft, target, candidate)?),
+        // Known so far only with less trust, if at all.
+        FactOperation::Add | FactOperation::Delete { .. } => same,
+    };
+    // A key names one value: another fact under it is replaced too, and is the one replaced where there is no target.
+    if let Some(other) = same_key.as_ref().filter(|other| replaced.as_ref().is_none_or(|fact| fact.id != other.id)) {
+        check_trust(candidate, other)?;
+        if replaced.is_some() {
+            return Err(RejectionReason::KeyMismatch);
+        }
+    }
+    add(draft, candidate, replaced.or(same_key), conversation_id, policy);
+    Ok(())
+}
+
+fn usable_target(draft: &Draft<'_>, target: &str, candidate: &Candidate) -> Result<FactRecord, RejectionReason> {
+    let fact = draft.get(target).filter(|fact| is_current(fact)).ok_or(RejectionReason::UnknownTarget)?;
+    check_trust(candidate, fact)?;
+    Ok(fact.clone())
+}
+
+fn add(
+    draft: &mut Draft<'_>,
+    candidate: &Candidate,
+    replaced: Option<FactRecord>,
+    conversation_id: &str,
+    policy: &FactPolicy,
+) {
+    let id = draft.next_fact_id();
+    let old = replaced.as_ref();
+    let fact = FactRecord {
+        id: id.clone(),
+        key: candidate.key.clone().or_else(|| old.and_then(|old| old.key.clone())),
+        subject: old.map_or_else(|| "user".to_owned(), |old| old.subject.clone()),
+        category: candidate.category.clone(),
+        fact: candidate.fact.clone(),
+        confidence: candidate.confidence,
+        trust: candidate.kind.trust(),
+        status: if policy.review { FactStatus::Proposed } else { FactStatus::Active },
+        source: FactSource {
+            kind: candidate.kind.as_str().to_owned(),
+            conversation_id: Some(conversation_id.to_owned()),
+            seq: Some(candidate.seq),
+            quote: Some(candidate.quote.clone()),
+        },
+        supersedes: old.map(|old| old.id.clone()),
+        fingerprint: candidate.fingerprint.clone(),
+        pinned: old.is_some_and(|old| old.pinned),
+        expires_at: None,
+        access_count: old.map_or(0, |old| old.access_count),
+        last_accessed_at: old.and_then(|old| old.last_accessed_at),
+        created_at: draft.now_ms(),
+        updated_at: draft.now_ms(),
+    };
+    if let Some(old) = old
+        && (!policy.review || old.status == FactStatus::Proposed)
+    {
+        draft.set_status(&old.id, FactStatus::Superseded);
+    }
+    draft.put(fact);
+    draft.link(&id, conversation_id, candidate.seq);
+    let operation = if old.is_some() { "UPDATE" } else { "ADD" };
+    let reason = policy.review.then_some("proposed");
+    draft.audit(operation, Some(&id), replaced.map(|old| old.fact), Some(candidate.fact.clone()), reason);
+}

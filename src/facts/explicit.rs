@@ -1,0 +1,314 @@
+//! What the user does with the memory directly: write down, change, forget, approve. The user's word ranks highest.
+
+use super::changes::{Changes, Draft, Numbers};
+use super::{LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_current};
+use crate::error::{Code, Error, Result};
+use crate::records::{FactRecord, FactSource, FactStatus, Trust};
+use serde::{Deserialize, Deserializer};
+
+/// A fact as the user writes it down (`facts.add`).
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FactWrite {
+    /// The fact in words, 1 to 4,000 characters.
+    pub fact: String,
+    /// Any name; `preference` by default.
+    #[serde(default)]
+    pub category: Option<String>,
+    /// Unique name: writing the same key again replaces. At most 128 bytes.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// Whom or what it is about; `user` by default.
+    #[serde(default)]
+    pub subject: Option<String>,
+    /// Not used from then on, milliseconds since 1970.
+    #[serde(default)]
+    pub expires_at: Option<f64>,
+    /// Injected before others, and never dropped for relevance. False by default.
+    #[serde(default)]
+    pub pinned: Option<bool>,
+}
+
+/// What the user changes of a fact (`facts.update`). Fields left out stay; `null` clears key and expiry.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FactEdit {
+    /// New words.
+    #[serde(default)]
+    pub fact: Option<String>,
+    /// New category.
+    #[serde(default)]
+    pub category: Option<String>,
+    /// New key, or none.
+    #[serde(default, deserialize_with = "given")]
+    pub key: Option<Option<String>>,
+    /// New subject.
+    #[serde(default)]
+    pub subject: Option<String>,
+    /// New expiry, or none.
+    #[serde(default, deserialize_with = "given")]
+    pub expires_at: Option<Option<f64>>,
+    /// Pinned or not.
+    #[serde(default)]
+    pub pinned: Option<bool>,
+}
+
+/// Tells a field that is `null` from one that is left out.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// The fact as it is afterwards, and what is to be written for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// The fact.
+    pub fact: FactRecord,
+    /// Empty where nothing changes.
+    pub changes: Changes,
+}
+
+/// Writes down a fact: trust `user_confirmed`, active at once.
+///
+/// The same text again is the existing fact: unchanged when it is confirmed already and nothing else is given, else
+/// confirmed and changed in place. Another text under a key that is in use supersedes the old fact.
+///
+/// # Errors
+/// [`Code::InvalidArgument`] for a fact that is empty or longer than 4,000 characters, a key that is empty or longer than
+/// 128 bytes, or an expiry that is no number.
+pub fn explicit(write: &FactWrite, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
+    let text = checked_text(&write.fact)?;
+    checked_key(write.key.as_deref())?;
+    checked_time(write.expires_at)?;
+    let subject = write.subject.clone().unwrap_or_else(|| "user".to_owned());
+    let print = fingerprint(&text);
+    let mut draft = Draft::new(existing, numbers, now_ms);
+    let same = draft.find_current(|fact| fact.fingerprint == print && fact.subject == subject).cloned();
+    if let Some(same) = same {
+        return Ok(confirm(draft, &same, write, text));
+    }
+    let by_key = draft.find_current(|fact| write.key.is_some() && fact.key == write.key).cloned();
+    let id = draft.next_fact_id();
+    let fact = FactRecord {
+        id: id.clone(),
+        key: write.key.clone(),
+        subject,
+        category: write.category.clone().unwrap_or_else(|| "preference".to_owned()),
+        fact: text.clone(),
+        confidence: 1.0,
+        trust: Trust::UserConfirmed,
+        status: FactStatus::Active,
+        source: FactSource { kind: "explicit".to_owned(), conversation_id: None, seq: None, quote: None },
+        supersedes: by_key.as_ref().map(|old| old.id.clone()),
+        fingerprint: print,
+        pinned: write.pinned.unwrap_or_else(|| by_key.as_ref().is_some_and(|old| old.pinned)),
+        expires_at: write.expires_at,
+        access_count: by_key.as_ref().map_or(0, |old| old.access_count),
+        last_accessed_at: by_key.as_ref().and_then(|old| old.last_accessed_at),
+        created_at: now_ms,
+        updated_at: now_ms,
+    };
+    if let Some(old) = &by_key {
+        draft.set_status(&old.id, FactStatus::Superseded);
+    }
+    draft.put(fact.clone());
+    let operation = if by_key.is_some() { "UPDATE" } else { "ADD" };
+    draft.audit(operation, Some(&id), by_key.map(|old| old.fact), Some(text), Some("explicit"));
+    Ok(Written { fact, changes: draft.finish() })
+}
+
+/// The same text was written again: confirms it, and takes over what else was given.
+fn confirm(mut draft: Draft<'_>, same: &FactRecord, write: &FactWrite, text: String) -> Written {
+    let mut fact = same.clone();
+    if same.trust != Trust::UserConfirmed || same.status != FactStatus::Active {
+        fact.trust = Trust::UserConfirmed;
+        fact.status = FactStatus::Active;
+        fact.confidence = 1.0;
+        "explicit".clone_into(&mut fact.source.kind);
+        fact.fact = text;
+    }
+    if let Some(category) = &write.category {
+        fact.category.clone_from(category);
+    }
+    fact.key = write.key.clone().or(fact.key);
+    fact.expires_at = write.expires_at.or(fact.expires_at);
+    fact.pinned = write.pinned.unwrap_or(fact.pinned);
+    if fact == *same {
+        return Written { fact, changes: draft.finish() };
+    }
+    fact.updated_at = draft.now_ms();
+    release_key(&mut draft, &fact);
+    if same.status == FactStatus::Proposed {
+        supersede_chain(&mut draft, &fact);
+    }
+    draft.audit("UPDATE", Some(&fact.id), Some(same.fact.clone()), Some(fact.fact.clone()), Some("explicit"));
+    draft.put(fact.clone());
+    Written { fact, changes: draft.finish() }
+}
+
+/// Changes a fact in place: its id stays, the text before is in the audit, and what the user wrote is confirmed. A key
+/// that another fact holds is taken over: that fact is superseded.
+///
+/// # Errors
+/// [`Code::NotFound`] for an id that is not there, was forgotten or is no longer in use; [`Code::InvalidArgument`] as in
+/// [`explicit`].
+pub fn edit(id: &str, change: &FactEdit, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
+    let mut draft = Draft::new(existing, numbers, now_ms);
+    let before = current(&draft, id)?;
+    let mut fact = before.clone();
+    if let Some(text) = &change.fact {
+        fact.fact = checked_text(text)?;
+        fact.fingerprint = fingerprint(&fact.fact);
+    }
+    if let Some(key) = &change.key {
+        checked_key(key.as_deref())?;
+        fact.key.clone_from(key);
+    }
+    if let Some(expires_at) = change.expires_at {
+        checked_time(expires_at)?;
+        fact.expires_at = expires_at;
+    }
+    if let Some(category) = &change.category {
+        fact.category.clone_from(category);
+    }
+    if let Some(subject) = &change.subject {
+        fact.subject.clone_from(subject);
+    }
+    fact.pinned = change.pinned.unwrap_or(fact.pinned);
+    if fact == before {
+        return Ok(Written { fact, changes: draft.finish() });
+    }
+    if fact.fact != before.fact {
+        // The quote shows the old words; the new ones are the user's own.
+        fact.trust = Trust::UserConfirmed;
+        fact.confidence = 1.0;
+        fact.source = FactSource { kind: "explicit".to_owned(), conversation_id: None, seq: None, quote: None };
+    }
+    fact.updated_at = now_ms;
+    release_key(&mut draft, &fact);
+    draft.audit("UPDATE", Some(id), Some(before.fact), Some(fact.fact.clone()), Some("explicit"));
+    draft.put(fact.clone());
+    Ok(Written { fact, changes: draft.finish() })
+}
+
+/// Approves a proposed fact: it becomes active and confirmed, and what it was meant to replace is superseded. A fact that
+/// is active already is confirmed.
+///
+/// # Errors
+/// [`Code::NotFound`] for an id that is not there, was forgotten or is no longer in use.
+pub fn approve(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
+    let mut draft = Draft::new(existing, numbers, now_ms);
+    let before = current(&draft, id)?;
+    if before.status == FactStatus::Active && before.trust == Trust::UserConfirmed {
+        return Ok(Written { fact: before, changes: draft.finish() });
+    }
+    let fact =
+        FactRecord { status: FactStatus::Active, trust: Trust::UserConfirmed, updated_at: now_ms, ..before.clone() };
+    supersede_chain(&mut draft, &fact);
+    release_key(&mut draft, &fact);
+    draft.audit("UPDATE", Some(id), Some(before.fact), Some(fact.fact.clone()), Some("approved"));
+    draft.put(fact.clone());
+    Ok(Written { fact, changes: draft.finish() })
+}
+
+/// Forgets a fact and the older ones that it replaced: text, quote, key, subject, category and origin are cleared; id,
+/// fingerprint and times stay as a tombstone, so that it is not learned again. Forgetting twice changes nothing.
+///
+/// The engine carries out [`Changes::forgotten`], and drops vectors and contexts that hold the text.
+///
+/// # Errors
+/// [`Code::NotFound`] for an id that is not there.
+pub fn forget(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Changes> {
+    let mut draft = Draft::new(existing, numbers, now_ms);
+    let mut next = Some(draft.get(id).ok_or_else(|| unknown(id))?.id.clone());
+    while let Some(fact) = next.and_then(|id| draft.get(&id).cloned()) {
+        if fact.status == FactStatus::Forgotten {
+            break;
+        }
+        next = fact.supersedes.clone();
+        draft.mark_forgotten(&fact.id);
+        draft.audit("FORGET", Some(&fact.id), None, None, None);
+        draft.put(FactRecord {
+            key: None,
+            subject: String::new(),
+            category: String::new(),
+            fact: String::new(),
+            confidence: 0.0,
+            status: FactStatus::Forgotten,
+            source: FactSource { kind: fact.source.kind.clone(), conversation_id: None, seq: None, quote: None },
+            supersedes: None,
+            pinned: false,
+            expires_at: None,
+            updated_at: now_ms,
+            ..fact
+        });
+    }
+    Ok(draft.finish())
+}
+
+fn current(draft: &Draft<'_>, id: &str) -> Result<FactRecord> {
+    draft.get(id).filter(|fact| is_current(fact)).cloned().ok_or_else(|| unknown(id))
+}
+
+fn unknown(id: &str) -> Error {
+    // An id of another form could be anything, so it is not repeated.
+    let name = if super::id_number(id) == u64::MAX { "with this id" } else { id };
+    Error::not_found(format!("there is no fact {name} in use; facts.list() gives the ids"))
+}
+
+/// A key names one fact: whoever else holds it is superseded.
+fn release_key(draft: &mut Draft<'_>, fact: &FactRecord) {
+    if fact.key.is_none() || fact.status != FactStatus::Active {
+        return;
+    }
+    while let Some(id) =
+        draft.find_current(|other| other.key == fact.key && other.id != fact.id).map(|other| other.id.clone())
+    {
+        draft.set_status(&id, FactStatus::Superseded);
+    }
+}
+
+/// Supersedes what a proposed fact was meant to replace, through proposals that were themselves replaced.
+fn supersede_chain(draft: &mut Draft<'_>, fact: &FactRecord) {
+    let mut next = fact.supersedes.clone();
+    // A chain is never longer than the facts are many; damaged records could be linked in a ring.
+    for _ in 0..10_000 {
+        let Some(old) = next.and_then(|id| draft.get(&id).cloned()) else { return };
+        next = old.supersedes.clone();
+        if is_current(&old) && old.id != fact.id {
+            draft.set_status(&old.id, FactStatus::Superseded);
+        }
+    }
+}
+
+fn checked_text(text: &str) -> Result<String> {
+    let text = text.trim();
+    let characters = text.chars().count();
+    if (1..=LONGEST_EXPLICIT_CHARS).contains(&characters) {
+        return Ok(text.to_owned());
+    }
+    Err(Error::new(
+        Code::InvalidArgument,
+        format!("the fact has {characters} characters; give 1 to {LONGEST_EXPLICIT_CHARS}"),
+    ))
+}
+
+fn checked_key(key: Option<&str>) -> Result<()> {
+    match key {
+        Some(key) if key.trim().is_empty() || key.len() > LONGEST_KEY_BYTES => Err(Error::invalid_argument(format!(
+            "the key has {} bytes; give 1 to {LONGEST_KEY_BYTES} that are not all spaces, or leave it out",
+            key.len()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn checked_time(time_ms: Option<f64>) -> Result<()> {
+    match time_ms {
+        Some(time_ms) if !time_ms.is_finite() => {
+            Err(Error::invalid_argument("expiresAt is no number; give milliseconds since 1970, or leave it out"))
+        }
+        _ => Ok(()),
+    }
+}

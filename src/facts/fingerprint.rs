@@ -1,0 +1,76 @@
+//! The fingerprint of a fact: what repetitions and tombstones are recognised by.
+
+use crate::prompt_text::is_hidden;
+
+/// 64-bit FNV-1a (Fowler, Noll, Vo; offset basis 14695981039346656037, prime 1099511628211) over the UTF-8 of the
+/// normalised text, as 16 hexadecimal digits.
+///
+/// Normalised: small letters, full-width forms as ASCII, hidden characters removed, sentence punctuation and white space
+/// folded to single spaces. `C++`, `C#` and `C`, `UTC+5` and `UTC 5`, `1.5` and `15` stay different. The form is stored,
+/// so it must not change.
+#[must_use]
+pub fn fingerprint(text: &str) -> String {
+    let hash = normalized(text)
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+/// The normalised text that [`fingerprint`] hashes; its words are what similarity compares.
+pub(super) fn normalized(text: &str) -> String {
+    let folded: Vec<char> = text.chars().filter(|c| !is_hidden(*c)).map(narrow).flat_map(char::to_lowercase).collect();
+    let mut out = String::with_capacity(text.len());
+    for (at, &character) in folded.iter().enumerate() {
+        let is_digit = |at: Option<usize>| at.and_then(|at| folded.get(at)).is_some_and(char::is_ascii_digit);
+        let is_decimal = matches!(character, '.' | ',') && is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
+        if (character.is_whitespace() || is_sentence_punctuation(character)) && !is_decimal {
+            if !out.is_empty() && !out.ends_with(' ') {
+                out.push(' ');
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// Full-width ASCII as ASCII.
+pub(super) fn narrow(character: char) -> char {
+    match character {
+        '\u{FF01}'..='\u{FF5E}' => {
+            u32::from(character).checked_sub(0xFEE0).and_then(char::from_u32).unwrap_or(character)
+        }
+        '\u{3000}' => ' ',
+        other => other,
+    }
+}
+
+fn is_sentence_punctuation(character: char) -> bool {
+    matches!(character,
+        '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '-' | '\u{2010}'..='\u{2027}'
+        | '\u{2030}'..='\u{205E}' | '\u{A1}' | '\u{AB}' | '\u{B7}' | '\u{BB}' | '\u{BF}' | '\u{3001}'..='\u{3003}'
+        | '\u{3008}'..='\u{3011}' | '\u{2B9}'..='\u{2BC}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_does_not_matter_and_meaning_does() {
+        let same =
+            ["User prefers pnpm.", "  user PREFERS\n`pnpm`!", "User prefers “pnpm”", "Ｕser prefers pn\u{200B}pm"];
+        for text in same {
+            assert_eq!(fingerprint(text), fingerprint(same[0]), "{text}");
+        }
+        for (one, other) in
+            [("C++", "C"), ("C#", "C"), ("UTC+5", "UTC 5"), ("1.5", "15"), ("v1.2", "v1 2"), ("a b", "ab")]
+        {
+            assert_ne!(fingerprint(one), fingerprint(other), "{one} {other}");
+        }
+        // The stored form.
+        assert_eq!(fingerprint(""), "cbf29ce484222325");
+        assert_eq!(fingerprint("A"), "af63dc4c8601ec8c");
+    }
+}

@@ -1,0 +1,127 @@
+//! How alike two facts are, by their words; with vectors where there are any.
+
+use super::fingerprint::normalized;
+use super::{id_number, is_current};
+use crate::records::FactRecord;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Lexical similarity from which a fact is a neighbour.
+const LEXICAL_FLOOR: f64 = 0.25;
+/// Cosine of vectors from which a fact is a neighbour. Short sentences of one language reach 0.3 without any relation.
+const DENSE_FLOOR: f64 = 0.5;
+
+/// An existing fact that is like a new one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Neighbour<'a> {
+    /// The existing fact.
+    pub fact: &'a FactRecord,
+    /// 0 to 1.
+    pub similarity: f64,
+}
+
+/// The cosine of a fact's vector with the text's, where the fact has one.
+pub type DenseSimilarity<'a> = dyn Fn(&FactRecord) -> Option<f64> + 'a;
+
+/// At most `k` current facts that are like the text, most alike first: by the words they share, weighted by how rare
+/// they are among the facts; by the key, where it is the same; and by `dense`, the cosine of the vectors, where given.
+#[must_use]
+pub fn similar<'a>(
+    text: &str,
+    key: Option<&str>,
+    facts: &'a [FactRecord],
+    k: usize,
+    dense: Option<&DenseSimilarity<'_>>,
+) -> Vec<Neighbour<'a>> {
+    let current: Vec<(&FactRecord, BTreeSet<String>)> =
+        facts.iter().filter(|fact| is_current(fact)).map(|fact| (fact, stems(&fact.fact))).collect();
+    let mut document_frequency: BTreeMap<&str, usize> = BTreeMap::new();
+    for stem in current.iter().flat_map(|(_, stems)| stems) {
+        *document_frequency.entry(stem).or_default() += 1;
+    }
+    let weight = |stem: &str| {
+        let frequency = document_frequency.get(stem).copied().unwrap_or_default();
+        (1.0 + (current.len() as f64 + 1.0) / (frequency as f64 + 1.0)).ln()
+    };
+    let wanted = stems(text);
+    let mut neighbours: Vec<Neighbour<'_>> = current
+        .iter()
+        .filter_map(|(fact, stems)| {
+            let lexical = Some(overlap(&wanted, stems, &weight)).filter(|value| *value >= LEXICAL_FLOOR);
+            let dense = dense.and_then(|dense| dense(fact)).filter(|value| *value >= DENSE_FLOOR);
+            let same_key = (key.is_some() && fact.key.as_deref() == key).then_some(1.0);
+            let similarity = [lexical, dense, same_key].into_iter().flatten().reduce(f64::max)?;
+            Some(Neighbour { fact, similarity: similarity.clamp(0.0, 1.0) })
+        })
+        .collect();
+    neighbours.sort_by(|one, other| {
+        other.similarity.total_cmp(&one.similarity).then(id_number(&one.fact.id).cmp(&id_number(&other.fact.id)))
+    });
+    neighbours.truncate(k);
+    neighbours
+}
+
+/// Lexical similarity of two texts, 0 to 1, every word counting the same.
+#[must_use]
+pub fn similarity(one: &str, other: &str) -> f64 {
+    overlap(&stems(one), &stems(other), &|_| 1.0)
+}
+
+/// Cosine of two sets of weighted words.
+fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>, weight: &dyn Fn(&str) -> f64) -> f64 {
+    let square = |stems: &mut dyn Iterator<Item = &String>| stems.map(|stem| weight(stem).powi(2)).sum::<f64>();
+    let (of_one, of_other) = (square(&mut one.iter()), square(&mut other.iter()));
+    if of_one <= 0.0 || of_other <= 0.0 {
+        return 0.0;
+    }
+    square(&mut one.intersection(other)) / (of_one * of_other).sqrt()
+}
+
+fn stems(text: &str) -> BTreeSet<String> {
+    terms(text).iter().map(|term| stem(term).to_owned()).collect()
+}
+
+/// The words of a text; of scripts written without spaces, pairs of neighbouring characters.
+pub(super) fn terms(text: &str) -> Vec<String> {
+    let mut terms = Vec::new();
+    for word in normalized(text).split(' ') {
+        let mut plain = String::new();
+        let mut dense: Vec<char> = Vec::new();
+        for character in word.chars() {
+            if is_unspaced(character) {
+                terms.extend((!plain.is_empty()).then(|| std::mem::take(&mut plain)));
+                dense.push(character);
+            } else {
+                push_pairs(&mut terms, &mut dense);
+                plain.push(character);
+            }
+        }
+        push_pairs(&mut terms, &mut dense);
+        terms.extend((!plain.is_empty()).then_some(plain));
+    }
+    terms
+}
+
+fn push_pairs(terms: &mut Vec<String>, dense: &mut Vec<char>) {
+    if dense.len() == 1 {
+        terms.extend(dense.iter().map(char::to_string));
+    }
+    terms.extend(dense.windows(2).map(|pair| pair.iter().collect()));
+    dense.clear();
+}
+
+fn is_unspaced(character: char) -> bool {
+    matches!(character, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3040}'..='\u{30FF}'
+        | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
+}
+
+/// An English word without its commonest endings; other words as they are.
+pub(super) fn stem(word: &str) -> &str {
+    if !word.is_ascii() {
+        return word;
+    }
+    ["ing", "ed", "es", "s"]
+        .iter()
+        .find_map(|ending| word.strip_suffix(ending).filter(|rest| rest.len() >= 3 && !rest.ends_with('s')))
+        .map_or(word, |rest| rest)
+        .trim_end_matches('e')
+}
