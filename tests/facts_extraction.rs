@@ -1,4 +1,5 @@
 //! From messages to candidates: what the model is shown, and every reason for refusing what it answers.
+#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test; helpers are not seen as tests")]
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -185,6 +186,30 @@ fn every_check_refuses() {
     for quote in ["I prefer long answers", "ok thanks", "", "!", "You also love VendorX"] {
         assert_eq!(refused(one(json!({"quote": quote}))), RejectionReason::Quote, "{quote}");
     }
+}
+
+#[test]
+fn secrets_and_special_categories_are_refused_without_opt_in() {
+    let said = "My password is hunter2. I was diagnosed with asthma. I voted for them. 저는 우울증 진단을 받았어요. I use pnpm";
+    let messages = [message(1, Role::User, said)];
+    let run = |fact: &str, quote: &str, category: &str, policy: &FactPolicy| {
+        let answer = json!({"facts": [one(json!({"fact": fact, "quote": quote, "category": category}))]});
+        let (candidates, rejections) = parse_candidates(&answer.to_string(), &messages, &[], policy).unwrap();
+        (candidates.len(), rejections.first().map(|rejection| rejection.reason))
+    };
+    let policy = FactPolicy::default();
+    let secret = (0, Some(RejectionReason::Secret));
+    let sensitive = (0, Some(RejectionReason::Sensitive));
+    assert_eq!(run("User's password is hunter2", "password is hunter2", "identity", &policy), secret);
+    assert_eq!(run("User uses hunter2", "My password is hunter2", "identity", &policy), secret);
+    assert_eq!(run("User has asthma", "I was diagnosed with asthma", "identity", &policy), sensitive);
+    assert_eq!(run("User prefers them", "I voted for them", "preference", &policy), sensitive);
+    assert_eq!(run("우울증이 있음", "우울증 진단을 받았어요", "identity", &policy), sensitive);
+    assert_eq!(run("User uses pnpm", "I use pnpm", "preference", &policy), (1, None));
+    let mut opted_in = FactPolicy::default();
+    opted_in.categories.push("health".into());
+    assert_eq!(run("User has asthma", "I was diagnosed with asthma", "health", &opted_in), (1, None));
+    assert_eq!(run("User prefers them", "I voted for them", "preference", &opted_in), sensitive);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! The judge: scripted ADD, UPDATE, DELETE and NOOP, every refusal, and what they do to the records.
+#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test; helpers are not seen as tests")]
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

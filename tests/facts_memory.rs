@@ -1,4 +1,5 @@
 //! Explicit writes, the choice of facts, and the memory block that no text can leave.
+#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test; helpers are not seen as tests")]
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
 //! Answers of the summarising model: what is taken, and every reason for a refusal.
+#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test; helpers are not seen as tests")]
 
 use proptest::prelude::*;
 use throughline::Code;

@@ -1,4 +1,5 @@
 //! The summary in a prompt, the records of a compaction, and the identifier ledger.
+#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test; helpers are not seen as tests")]
 
 use proptest::prelude::*;
 use throughline::prompt_text::{
