@@ -1,5 +1,9 @@
 //! From messages to candidates: what the model is shown, and every reason for refusing what it answers.
-#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test; helpers are not seen as tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "test helpers: a failing unwrap is a failing test"
+)]
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,5 +1,9 @@
 //! The judge: scripted ADD, UPDATE, DELETE and NOOP, every refusal, and what they do to the records.
-#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test; helpers are not seen as tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "test helpers: a failing unwrap is a failing test"
+)]
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,5 +1,9 @@
 //! Explicit writes, the choice of facts, and the memory block that no text can leave.
-#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test; helpers are not seen as tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "test helpers: a failing unwrap is a failing test"
+)]
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,5 +1,9 @@
 //! Answers of the summarising model: what is taken, and every reason for a refusal.
-#![allow(clippy::unwrap_used, reason = "a failing unwrap is a failing test; helpers are not seen as tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "test helpers: a failing unwrap is a failing test"
+)]
 
 use proptest::prelude::*;
 use throughline::Code;
