@@ -1,4 +1,9 @@
 //! Answers of the summarising model: what is taken, and every reason for a refusal.
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "test helpers: a failing unwrap is a failing test"
+)]
 
 use proptest::prelude::*;
 use throughline::Code;
@@ -47,7 +52,8 @@ fn json_and_headed_lists_give_the_same_sections() {
     for answer in answers {
         assert_eq!(parse(&answer).unwrap(), expected, "{answer}");
     }
-    let with_reason = parse(r#"{"decisions":[{"decision":"Use Rust for the core","reason":"it has to be fast"}]}"#).unwrap();
+    let with_reason =
+        parse(r#"{"decisions":[{"decision":"Use Rust for the core","reason":"it has to be fast"}]}"#).unwrap();
     assert_eq!(with_reason, vec![section("decisions", &["Use Rust for the core; it has to be fast"])]);
 }
 

@@ -1,9 +1,17 @@
 //! Planning: watermarks, turn-group bounds, gaps, pieces.
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "test helpers: a failing unwrap is a failing test"
+)]
 
 use proptest::prelude::*;
 use throughline::config::CompactionPolicy;
 use throughline::message::{Message, Part, Role};
-use throughline::summary::{Entry, MessageMeta, Plan, PlanInput, Reach, pieces, plan, request, room_tokens};
+use throughline::records::SummarySection;
+use throughline::summary::{
+    Entry, MessageMeta, Plan, PlanInput, Reach, input_tokens, pieces, plan, request, room_tokens,
+};
 
 fn meta(seq: u32, tokens: u32, opens_group: bool) -> MessageMeta {
     MessageMeta { seq, tokens, opens_group }
@@ -149,7 +157,7 @@ fn a_huge_message_is_sliced_in_linear_time() {
         calls.set(calls.get() + text.len() as u64);
         count(text)
     };
-    let pieces = pieces(&[entry.clone()], 20_000, &counted);
+    let pieces = pieces(std::slice::from_ref(&entry), 20_000, &counted);
     assert!(pieces.len() > 100);
     assert!(calls.get() < 3 * entry.text.len() as u64, "counted {} bytes", calls.get());
     let of = u32::try_from(pieces.len()).unwrap();
@@ -210,4 +218,8 @@ fn the_room_is_what_the_instructions_notes_and_answer_leave() {
     let room = room_tokens(16_000, &[], &policy, &count);
     assert!((11_000..13_500).contains(&room), "{room}");
     assert_eq!(room_tokens(1_000, &[], &policy, &count), 0);
+    let notes = [SummarySection { name: "goal".into(), items: vec!["x".repeat(40)] }];
+    let entries = [Entry::new(1, &Message::text_message(Role::User, "y".repeat(80)))];
+    assert_eq!((input_tokens(&notes, &entries, &count), input_tokens(&[], &[], &count)), (30, 0));
+    assert!(request(&notes, &entries, &policy).prompt.starts_with("NOTES SO FAR\ngoal: [\"xxxx"));
 }

@@ -1,4 +1,9 @@
 //! The summary in a prompt, the records of a compaction, and the identifier ledger.
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "test helpers: a failing unwrap is a failing test"
+)]
 
 use proptest::prelude::*;
 use throughline::prompt_text::{
@@ -62,7 +67,7 @@ fn the_ledger_finds_what_must_not_be_lost() {
     let text = "We run `npm ci --omit=dev` in /srv/app and see ERR_HTTP2_STREAM (code 502) at src/index.ts:42.\n\
         Port 8080, not 80; timeout 30 s, limit 8,000 tokens, 2.50.6 and v1.2.3-rc.1; mail ann@example.org by 2026-07-28 \
         or July 28, 2026 at 14:30. See https://example.org/a?b=c. buildApiMessages() calls user_id and --dry-run; E0382, \
-        $12.50, 20%, and/or e.g. the 2nd one. 포트는 9090으로 하자. C:\\temp\\a.txt crate::ports Cargo.toml";
+        $12.50, 20%, and/or e.g. the 2nd one. 포트는 9090으로 하자. C:\\temp\\a.txt should_retrieve(question, x) crate::ports Cargo.toml";
     let found = identifiers(text);
     for wanted in [
         "npm ci --omit=dev",
@@ -90,6 +95,7 @@ fn the_ledger_finds_what_must_not_be_lost() {
         "C:\\temp\\a.txt",
         "crate::ports",
         "Cargo.toml",
+        "should_retrieve",
     ] {
         assert!(found.iter().any(|identifier| identifier == wanted), "{wanted} is not in {found:?}");
     }

@@ -2,7 +2,9 @@
 
 use super::evidence::{is_quoted, is_supported};
 use super::extract::SourceMessage;
-use super::{LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint};
+use super::{
+    LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint, has_secret, sensitive_category,
+};
 use crate::config::FactPolicy;
 use crate::error::{Error, Result};
 use crate::message::{Role, Seq};
@@ -148,6 +150,15 @@ fn candidate(
         .ok_or(RejectionReason::UnknownMessage)?;
     if !is_quoted(&quote, &message.text) {
         return Err(RejectionReason::Quote);
+    }
+    if has_secret(&fact) || has_secret(&quote) {
+        return Err(RejectionReason::Secret);
+    }
+    if sensitive_category(&fact, &policy.categories)
+        .or_else(|| sensitive_category(&quote, &policy.categories))
+        .is_some()
+    {
+        return Err(RejectionReason::Sensitive);
     }
     let fingerprint = fingerprint(&fact);
     if existing.iter().any(|known| known.status == FactStatus::Forgotten && known.fingerprint == fingerprint) {

@@ -14,7 +14,9 @@ mod explicit;
 mod extract;
 mod fingerprint;
 mod judge;
+mod secrets;
 mod selection;
+mod sensitive;
 mod similarity;
 
 pub use block::{memory_item, parse_memory_block, render_memory_block};
@@ -25,8 +27,10 @@ pub use explicit::{FactEdit, FactWrite, Written, approve, edit, explicit, forget
 pub use extract::{Extraction, SourceMessage, extract_request};
 pub use fingerprint::fingerprint;
 pub use judge::{Decision, FactOperation, JudgeItem, Resolution, judge_request, parse_operations, resolve};
+pub use secrets::has_secret;
 pub use selection::{Selection, SelectionPolicy, fact_score, select};
-pub use similarity::{Neighbour, similar, similarity};
+pub use sensitive::sensitive_category;
+pub use similarity::{DenseSimilarity, Neighbour, similar, similarity};
 
 use crate::records::{FactRecord, FactStatus};
 
@@ -54,6 +58,10 @@ pub enum RejectionReason {
     UnknownMessage,
     /// The quote does not stand in the named message.
     Quote,
+    /// The fact or its quote holds a password, key or account number.
+    Secret,
+    /// It belongs to a special category of personal data that the app has not opted in to.
+    Sensitive,
     /// The user has forgotten this very fact.
     Forgotten,
     /// The same fact or key comes again in the same answer, or another operation already took its target.
@@ -86,6 +94,8 @@ impl RejectionReason {
             Self::LowConfidence => "low_confidence",
             Self::UnknownMessage => "unknown_message",
             Self::Quote => "quote",
+            Self::Secret => "secret",
+            Self::Sensitive => "sensitive",
             Self::Forgotten => "forgotten",
             Self::Duplicate => "duplicate",
             Self::UnknownOperation => "unknown_operation",

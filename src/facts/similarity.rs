@@ -19,6 +19,9 @@ pub struct Neighbour<'a> {
     pub similarity: f64,
 }
 
+/// The cosine of a fact's vector with the text's, where the fact has one.
+pub type DenseSimilarity<'a> = dyn Fn(&FactRecord) -> Option<f64> + 'a;
+
 /// At most `k` current facts that are like the text, most alike first: by the words they share, weighted by how rare
 /// they are among the facts; by the key, where it is the same; and by `dense`, the cosine of the vectors, where given.
 #[must_use]
@@ -27,7 +30,7 @@ pub fn similar<'a>(
     key: Option<&str>,
     facts: &'a [FactRecord],
     k: usize,
-    dense: Option<&dyn Fn(&FactRecord) -> Option<f64>>,
+    dense: Option<&DenseSimilarity<'_>>,
 ) -> Vec<Neighbour<'a>> {
     let current: Vec<(&FactRecord, BTreeSet<String>)> =
         facts.iter().filter(|fact| is_current(fact)).map(|fact| (fact, stems(&fact.fact))).collect();

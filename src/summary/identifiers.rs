@@ -225,13 +225,28 @@ fn of_words(text: &str, found: &mut Vec<String>) {
                 1
             }
         } else {
-            if word.len() <= LONGEST_BYTES
-                && is_identifier(word, raw.trim_end_matches([',', '.', ';', ':']).ends_with("()"))
-            {
-                found.push(word.to_owned());
-            }
+            let is_call = raw.trim_end_matches([',', '.', ';', ':']).ends_with("()");
+            of_word(word, is_call, found);
             1
         };
+    }
+}
+
+/// A word, or its pieces where a bracket or quotation mark in it has no counterpart (`retrieve(question`).
+fn of_word(word: &str, is_call: bool, found: &mut Vec<String>) {
+    let count = |mark: char| word.matches(mark).count();
+    let is_whole = word.contains("://")
+        || [('(', ')'), ('{', '}'), ('[', ']'), ('<', '>')].iter().all(|(open, close)| count(*open) == count(*close))
+            && count('"') % 2 == 0;
+    let mut push = |word: &str, is_call: bool| {
+        if word.len() <= LONGEST_BYTES && is_identifier(word, is_call) {
+            found.push(word.to_owned());
+        }
+    };
+    if is_whole {
+        push(word, is_call);
+    } else {
+        word.split(['(', ')', '{', '}', '[', ']', '<', '>', '"']).for_each(|piece| push(trimmed(piece), false));
     }
 }
 

@@ -17,7 +17,7 @@ pub use answer::{AnswerLimits, parse_and_validate};
 pub use identifiers::{identifiers, merge_identifiers};
 pub use plan::{MessageMeta, Plan, PlanInput, Reach, plan};
 pub use render::{advance, node, render, render_within};
-pub use request::{request, room_tokens};
+pub use request::{input_tokens, request, room_tokens};
 pub use transcript::{Entry, pieces};
 
 /// The named sections in the order in which they are asked for and shown, each with its heading.

@@ -74,6 +74,15 @@ pub fn room_tokens(
     fixed.iter().fold(context_window_tokens.saturating_sub(margin), |room, tokens| room.saturating_sub(*tokens))
 }
 
+/// Tokens of what one call summarises: the items of the existing sections, and the text of the entries. What
+/// [`super::AnswerLimits::input_tokens`] wants.
+#[must_use]
+pub fn input_tokens(existing: &[SummarySection], entries: &[Entry], count_tokens: &dyn Fn(&str) -> u32) -> u32 {
+    let items: Vec<&str> = existing.iter().flat_map(|section| &section.items).map(String::as_str).collect();
+    let notes = if items.is_empty() { 0 } else { count_tokens(&items.join("\n")) };
+    entries.iter().fold(notes, |sum, entry| sum.saturating_add(count_tokens(&entry.text)))
+}
+
 fn existing_notes(existing: &[SummarySection]) -> String {
     let head = SummaryHead { sections: existing.to_vec(), ..SummaryHead::default() };
     let lines: Vec<String> = render::ordered_sections(&head)
