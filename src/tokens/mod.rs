@@ -1,23 +1,44 @@
-//! tokens
+//! Counting tokens: exactly where a model's vocabulary is public, else by estimates that say what they are.
+//!
+//! [`BytePairEncoder`] is exact for `o200k_base` and `cl100k_base`; its vocabulary is a separate file that is loaded
+//! when it is first needed. [`Estimator`] answers without one. [`resolve`] says which of them, and which factor,
+//! belongs to a model. All are a [`TokenCounter`].
+//!
+//! Counts are kept raw (in the encoding, under [`TokenCounter::id`]) and turned into the tokens of a model when they
+//! are read ([`Tokenization::model_tokens`]), so another model costs no recount.
+
 mod byte_pair_encoder;
 mod byte_pair_merge;
 mod character_class;
 mod character_class_runs;
 mod encoding;
+mod estimator;
+mod model_counter;
+mod model_family;
+mod overhead;
 mod piece_memo;
+mod prefix;
+mod script_class;
 #[cfg(feature = "tiktoken")]
 mod sha256;
 mod splitter;
 #[cfg(feature = "tiktoken")]
 mod tiktoken_counter;
+mod tokenization;
 mod vocabulary;
 #[cfg(feature = "tiktoken")]
 mod vocabulary_writer;
 
 pub use byte_pair_encoder::BytePairEncoder;
 pub use encoding::Encoding;
+pub use estimator::Estimator;
+pub use model_counter::ModelCounter;
+pub use model_family::ModelFamily;
+pub use overhead::{Overhead, overhead};
+pub use script_class::{ClassHistogram, ScriptClass};
 #[cfg(feature = "tiktoken")]
 pub use tiktoken_counter::TiktokenCounter;
+pub use tokenization::{Tokenization, resolve};
 #[cfg(feature = "tiktoken")]
 pub use vocabulary_writer::vocabulary_asset;
 
@@ -32,6 +53,7 @@ pub trait TokenCounter {
     /// Number of tokens of `text`. User text is ordinary text: nothing in it is a special token.
     fn count(&self, text: &str) -> u32;
 
-    /// A prefix of `text` that counts to at most `max_tokens` and ends at a character boundary.
+    /// A prefix of `text` that counts to at most `max_tokens` and ends at a character boundary. It is the longest such
+    /// prefix, within a few tokens.
     fn truncate<'t>(&self, text: &'t str, max_tokens: u32) -> &'t str;
 }
