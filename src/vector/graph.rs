@@ -185,26 +185,31 @@ impl Graph {
         found.into_sorted()
     }
 
-    /// Chooses the row's links on a layer and links back; a neighbour without room chooses anew among all.
+    /// Chooses the row's links on a layer and links back.
     fn connect(&mut self, rows: &Rows, layer: usize, row: u32, found: &[Scored]) {
-        let room = if layer == 0 { BASE_LINKS } else { M };
-        let chosen = choose(rows, found, room);
+        let chosen: Vec<u32> = choose(rows, found, room(layer)).iter().map(|scored| scored.row).collect();
         self.set_links(layer, row, &chosen);
         for neighbour in chosen {
-            let (back, mut links) = (neighbour.row, self.links(layer, neighbour.row).to_vec());
-            links.push(row);
+            self.link_back(rows, layer, neighbour, row);
+        }
+    }
+
+    /// Adds one link. A row without room chooses anew among all its links, and then keeps a quarter of its room free:
+    /// choosing costs far more than adding, and so happens once in eight times.
+    fn link_back(&mut self, rows: &Rows, layer: usize, from: u32, to: u32) {
+        let mut links = self.links(layer, from).to_vec();
+        links.push(to);
+        if links.len() > room(layer) {
             let scored = |other: &u32| Scored {
-                similarity: rows.similarity_of_rows(back, *other),
+                similarity: rows.similarity_of_rows(from, *other),
                 id: rows.id(*other),
                 row: *other,
             };
             let mut candidates: Vec<Scored> = links.iter().map(scored).collect();
-            if candidates.len() > room {
-                candidates.sort_unstable_by(|a, b| b.cmp(a));
-                candidates = choose(rows, &candidates, room);
-            }
-            self.set_links(layer, back, &candidates);
+            candidates.sort_unstable_by(|a, b| b.cmp(a));
+            links = choose(rows, &candidates, room(layer) * 3 / 4).iter().map(|scored| scored.row).collect();
         }
+        self.set_links(layer, from, &links);
     }
 
     fn links(&self, layer: usize, row: u32) -> &[u32] {
@@ -216,7 +221,7 @@ impl Graph {
         &self.upper[start + 1..start + 1 + self.upper[start] as usize]
     }
 
-    fn set_links(&mut self, layer: usize, row: u32, links: &[Scored]) {
+    fn set_links(&mut self, layer: usize, row: u32, links: &[u32]) {
         let record = self.base.get_mut(row);
         let (count, places) = if layer == 0 {
             let (header, places) = record.split_at_mut(HEADER);
@@ -228,7 +233,7 @@ impl Graph {
         };
         *count = links.len() as u32;
         for (place, link) in places.iter_mut().zip(links) {
-            *place = link.row;
+            *place = *link;
         }
     }
 
@@ -239,6 +244,11 @@ impl Graph {
             self.upper.resize(self.upper.len() + level * (1 + M), 0);
         }
     }
+}
+
+/// Links that a row has room for on a layer.
+fn room(layer: usize) -> usize {
+    if layer == 0 { BASE_LINKS } else { M }
 }
 
 /// The selection heuristic of the paper (algorithm 4): a candidate, nearest first, is left out when it is nearer to a
