@@ -1,4 +1,5 @@
 //! Snapshots: the same answers after, and nothing but an error from what is damaged.
+#![allow(clippy::unwrap_used)] // test code outside of test functions
 
 #[path = "vector_index/suite.rs"]
 #[allow(dead_code)] // each test program uses its share of the suite
