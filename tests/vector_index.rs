@@ -1,4 +1,5 @@
 //! One suite for every implementation of `VectorIndex`, beside the properties of the tiers themselves.
+#![allow(clippy::unwrap_used)] // test code outside of test functions
 
 #[path = "vector_index/suite.rs"]
 mod suite;
