@@ -4,8 +4,8 @@
 //! message gives several, an Anthropic user message with results and text gives two.
 
 use super::source::Source;
-use crate::message::{Message, Part, Role};
-use std::collections::BTreeSet;
+use crate::message::{Format, Message, Part, Role};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One thing in an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,10 +44,11 @@ pub(super) struct Element {
 
 /// The elements of a list of sources; system messages give none.
 pub(super) fn elements(sources: &[Source<'_>]) -> Vec<Element> {
-    sources.iter().enumerate().flat_map(|(index, source)| explode(index, source.message)).collect()
+    sources.iter().enumerate().flat_map(|(index, source)| explode(index, source)).collect()
 }
 
-fn explode(source: usize, message: &Message) -> Vec<Element> {
+fn explode(index: usize, source: &Source<'_>) -> Vec<Element> {
+    let (message, format, source) = (source.message, source.format, index);
     let element = |role, indices: Vec<usize>| Element {
         role,
         contents: indices.into_iter().map(|index| Content::Part { source, index }).collect(),
@@ -71,7 +72,7 @@ fn explode(source: usize, message: &Message) -> Vec<Element> {
             }
             elements
         }
-        Role::Assistant => rounds(message)
+        Role::Assistant => rounds(message, format)
             .into_iter()
             .flat_map(|(said, results)| [(Role::Assistant, said), (Role::Tool, results)])
             .filter(|(role, indices)| !indices.is_empty() || *role == Role::Assistant && message.parts.is_empty())
@@ -81,24 +82,29 @@ fn explode(source: usize, message: &Message) -> Vec<Element> {
 }
 
 /// Rounds of an assistant message: what is said with its calls, and the results that the message itself holds for its
-/// client-side calls. A new round begins at `step-start`; in a message without any, at the text after a result.
-fn rounds(message: &Message) -> Vec<(Vec<usize>, Vec<usize>)> {
-    let is_step = |part: &Part| matches!(part, Part::Other { kind } if kind == "step-start");
-    let has_steps = message.parts.iter().any(is_step);
+/// client-side calls. Only an AI SDK UI message has several: a new one begins at `step-start` after calls, as in the
+/// SDK's own conversion, and in a message without any step at the text after calls.
+fn rounds(message: &Message, format: Format) -> Vec<(Vec<usize>, Vec<usize>)> {
+    let begins = round_start(message, format);
     let mut rounds = vec![(Vec::new(), Vec::new())];
-    let mut called = BTreeSet::new();
-    for (index, part) in message.parts.iter().enumerate() {
-        let begins = if has_steps { is_step(part) } else { matches!(part, Part::Text(_)) };
-        if begins && rounds.last().is_some_and(|(_, results)| !results.is_empty()) {
+    // Whether the last call with an id is the client's.
+    let mut called: BTreeMap<&str, bool> = BTreeMap::new();
+    let (mut has_calls, mut is_client_call) = (false, false);
+    let repeats = repeated_calls(message, format);
+    for (index, part) in message.parts.iter().enumerate().filter(|(index, _)| !repeats.contains(index)) {
+        if has_calls && begins(part) {
             rounds.push((Vec::new(), Vec::new()));
+            has_calls = false;
         }
         let is_answer = match part {
-            Part::ToolCall { id, provider_executed: false, .. } => {
-                called.insert(id.as_str());
+            Part::ToolCall { id, provider_executed, .. } => {
+                is_client_call = !provider_executed;
+                has_calls |= is_client_call;
+                called.insert(id, is_client_call);
                 false
             }
-            Part::ToolResult { call_id, .. } => called.contains(call_id.as_str()),
-            Part::Other { kind } => kind == "tool-approval-response",
+            Part::ToolResult { call_id, .. } => called.get(call_id.as_str()).copied().unwrap_or(false),
+            Part::Other { kind } => is_client_call && kind == "tool-approval-response",
             _ => false,
         };
         if let Some((said, results)) = rounds.last_mut() {
@@ -106,4 +112,31 @@ fn rounds(message: &Message) -> Vec<(Vec<usize>, Vec<usize>)> {
         }
     }
     rounds
+}
+
+/// Tells the parts at which a new round may begin.
+fn round_start(message: &Message, format: Format) -> fn(&Part) -> bool {
+    let is_step: fn(&Part) -> bool = |part| matches!(part, Part::Other { kind } if kind == "step-start");
+    if format != Format::AiSdkUi {
+        return |_| false;
+    }
+    if message.parts.iter().any(is_step) {
+        return is_step;
+    }
+    |part| matches!(part, Part::Text(text) if !text.trim().is_empty())
+}
+
+/// Calls of a UI message without steps whose id was called before in it: to the SDK all of it is one step, and ids are
+/// unique in a step (R16). Only with steps may a later round use an id again.
+fn repeated_calls(message: &Message, format: Format) -> BTreeSet<usize> {
+    let has_steps = message.parts.iter().any(|part| matches!(part, Part::Other { kind } if kind == "step-start"));
+    let mut ids = BTreeSet::new();
+    let mut is_repeat = |part: &Part| match part {
+        Part::ToolCall { id, provider_executed: false, .. } => !ids.insert(id.clone()),
+        _ => false,
+    };
+    if has_steps || format != Format::AiSdkUi {
+        return BTreeSet::new();
+    }
+    message.parts.iter().enumerate().filter(|(_, part)| is_repeat(part)).map(|(index, _)| index).collect()
 }

@@ -64,10 +64,11 @@ impl<'a> Media<'a> {
     /// From a data URL, a URL or plain base64.
     fn of_address(kind: &'static str, address: &'a str, media_type: Option<String>, filename: Option<&'a str>) -> Self {
         if let Some((head, data)) = address.strip_prefix("data:").and_then(|rest| rest.split_once(','))
-            && let Some(own_type) = head.strip_suffix(";base64") {
-                let media_type = media_type.or_else(|| Some(own_type.to_owned()).filter(|own| !own.is_empty()));
-                return Self { kind, media_type, location: Location::Base64(data), filename };
-            }
+            && let Some(own_type) = head.strip_suffix(";base64")
+        {
+            let media_type = media_type.or_else(|| Some(own_type.to_owned()).filter(|own| !own.is_empty()));
+            return Self { kind, media_type, location: Location::Base64(data), filename };
+        }
         let is_url = address.contains("://") || address.starts_with("data:");
         let location = if is_url { Location::Url(address) } else { Location::Base64(address) };
         Self { kind, media_type, location, filename }

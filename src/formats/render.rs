@@ -238,7 +238,12 @@ impl<'s, 'a> Renderer<'s, 'a> {
         used: &BTreeSet<usize>,
         opened: &'b BTreeMap<usize, Opened>,
     ) -> Envelope<'b> {
-        let is_native = |index: &usize| self.sources.get(*index).is_some_and(|source| source.format == self.target);
+        // A tool message may be made of results that an assistant message held: then the fields are not its own.
+        let has_role = |role: Role| role == bundle.role || self.target == Format::Anthropic && role != Role::Assistant;
+        let is_native = |index: &usize| {
+            let source = self.sources.get(*index);
+            source.is_some_and(|source| source.format == self.target && has_role(source.message.role))
+        };
         let keeps_fields = used.len() == 1 || self.target == Format::AiSdkUi;
         let holds_part = bundle.contents.iter().any(|content| matches!(content, Content::Part { .. }));
         let base: Option<&'b Object> = (keeps_fields && holds_part && is_native(&bundle.source))

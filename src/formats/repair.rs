@@ -146,15 +146,17 @@ impl<'a> Window<'_, 'a> {
     /// Calls that the provider ran itself and their results stand in assistant messages, one pair per id at a time;
     /// a half without its other half is refused. Whether anything was dropped.
     fn drop_unpaired_provider_parts(&mut self) -> bool {
-        let mut open: BTreeMap<&'a str, Content> = BTreeMap::new();
+        // By format too: between formats such a call becomes a note.
+        let mut open: BTreeMap<(Option<u8>, &'a str), Content> = BTreeMap::new();
         let mut unpaired: Vec<Content> = Vec::new();
         for element in self.elements.iter().filter(|element| element.role == Role::Assistant) {
+            let format = self.sources.get(element.source).map(|source| source.format as u8);
             for content in &element.contents {
                 match self.part(content) {
                     Some(Part::ToolCall { id, provider_executed: true, .. }) => {
-                        unpaired.extend(open.insert(id, content.clone()));
+                        unpaired.extend(open.insert((format, id), content.clone()));
                     }
-                    Some(Part::ToolResult { call_id, .. }) if open.remove(call_id.as_str()).is_none() => {
+                    Some(Part::ToolResult { call_id, .. }) if open.remove(&(format, call_id.as_str())).is_none() => {
                         unpaired.push(content.clone());
                     }
                     _ => {}
@@ -251,7 +253,7 @@ impl<'a> Window<'_, 'a> {
                     }
                 }
                 Some(Part::Other { kind }) if self.is_native(answer.source) => {
-                    round.has_approval |= kind == "tool-approval-response" && !round.calls.is_empty();
+                    round.approvals += usize::from(kind == "tool-approval-response");
                     taken.contents.push(content.clone());
                 }
                 _ => taken.contents.push(content.clone()),
@@ -274,7 +276,8 @@ impl<'a> Window<'_, 'a> {
         let Some(said) = said else { return };
         let missing = round.missing();
         // AI SDK: calls whose approval was just answered are run by the SDK itself when it gets the messages.
-        let runs_next = is_last && round.has_approval && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        let runs_next =
+            is_last && round.approvals >= missing.len() && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
         if !missing.is_empty() && is_last && !runs_next {
             self.note("R7", said.source, "calls still in flight held back");
             return;
@@ -313,13 +316,14 @@ struct Round {
     /// Position in `calls` by id.
     by_id: BTreeMap<String, usize>,
     answers: Vec<Element>,
-    has_approval: bool,
+    /// Calls that the user approved or refused, and that have no result yet.
+    approvals: usize,
 }
 
 impl Round {
     fn of(calls: Vec<Call>) -> Self {
         let by_id = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
-        Self { calls, by_id, answers: Vec::new(), has_approval: false }
+        Self { calls, by_id, answers: Vec::new(), approvals: 0 }
     }
 
     fn call_mut(&mut self, id: &str) -> Option<&mut Call> {

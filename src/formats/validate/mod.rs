@@ -52,9 +52,10 @@ impl Findings {
 
     fn check_last_role(&mut self, messages: &[Value], allowed: &[&str]) {
         if let Some(last) = messages.last()
-            && !last["role"].as_str().is_some_and(|role| allowed.contains(&role)) {
-                self.add("R10", messages.len() - 1, "the last message is neither a user's nor a tool's");
-            }
+            && !last["role"].as_str().is_some_and(|role| allowed.contains(&role))
+        {
+            self.add("R10", messages.len() - 1, "the last message is neither a user's nor a tool's");
+        }
     }
 }
 

@@ -62,6 +62,17 @@ impl Writer {
 
     fn push_native(&mut self, value: &Value, slot: Slot, part: &Part) {
         let Slot::Item(_, index) = slot else { return };
+        match part {
+            // Both stand in the part of their call; a result whose own call was left out answers the other one.
+            Part::Other { kind } if kind.starts_with("tool-approval-") => return,
+            Part::ToolResult { call_id, output, is_error, .. } => {
+                if !self.slots.contains(&index) {
+                    self.answer(call_id, output, *is_error);
+                }
+                return;
+            }
+            _ => {}
+        }
         if !self.slots.insert(index) {
             return;
         }
