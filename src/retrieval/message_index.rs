@@ -89,6 +89,8 @@ pub struct Hit {
     pub seq: Seq,
     /// 0 to 1.
     pub score: f32,
+    /// Hash of its text without regard to form; 0 for a text without words.
+    pub content_hash: u64,
     /// What the score is made of.
     pub scores: Scores,
 }
@@ -202,6 +204,7 @@ impl MessageIndex {
             speaker,
             role: document.role,
             asks: asks(document.text),
+            content_hash: self.analyzer.content_hash(document.text),
             is_live: true,
             previous: NONE,
             next: NONE,
@@ -462,7 +465,14 @@ impl Search<'_> {
                     cosine: self.closeness.as_ref().and_then(|closeness| closeness.cosine(*document)),
                 };
                 let score = rerank::score(&scores, self.request.policy) * self.conversation_factor(entry);
-                Hit { document: *document, conversation: entry.conversation, seq: entry.seq, score, scores }
+                Hit {
+                    document: *document,
+                    conversation: entry.conversation,
+                    seq: entry.seq,
+                    score,
+                    content_hash: entry.content_hash,
+                    scores,
+                }
             })
             .collect()
     }

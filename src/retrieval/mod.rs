@@ -3,6 +3,9 @@
 
 mod dates;
 mod evidence;
+pub mod gate;
+mod gate_words;
+pub mod groups;
 mod message_index;
 mod question;
 mod rerank;

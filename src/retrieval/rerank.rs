@@ -22,35 +22,39 @@ use crate::config::RetrievalPolicy;
 
 /// Weights of the granularities in the keyword signal.
 const CONTEXT: f32 = 0.19;
-const WINDOW: f32 = 0.34;
-const SESSION: f32 = 0.26;
+const WINDOW: f32 = 0.37;
+const SESSION: f32 = 0.24;
 /// The message before is a question and has the words: this one answers it.
-const ANSWER: f32 = 0.21;
+const ANSWER: f32 = 0.20;
 /// Each granularity is scaled by its best score, or by this share of the ideal where the best is below it.
-const LEAST_IDEAL: f32 = 0.14;
+const LEAST_IDEAL: f32 = 0.37;
 
-/// A message of so many terms or more says enough; shorter ones lose up to these shares of a signal, by the logarithm.
-const SUBSTANCE_TERMS: f32 = 45.0;
-const KEYWORD_FOR_SUBSTANCE: f32 = 0.3;
-const SEMANTIC_FOR_SUBSTANCE: f32 = 0.2;
+/// A message of so many terms or more says enough to be a good hit by words; shorter ones lose up to this share of the
+/// keyword signal, by the logarithm ("Wow, great!" stands in the middle of every good window).
+const KEYWORD_TERMS: f32 = 28.0;
+const KEYWORD_FOR_SUBSTANCE: f32 = 0.36;
+/// The same for the semantic signal. The mark is high because embeddings are the better signal for long texts and the
+/// worse one for short ones: this is what lets one set of weights serve chat turns and abstracts.
+const SEMANTIC_TERMS: f32 = 195.0;
+const SEMANTIC_FOR_SUBSTANCE: f32 = 0.5;
 /// A message that asks is less often the one that tells.
 const KEYWORD_FOR_ASKING: f32 = 0.07;
 
 /// Parts of the semantic signal: the message, its surroundings, the best of its session, the question it answers.
-const OWN: f32 = 0.19;
-const AROUND: f32 = 0.34;
-const BEST_OF_SESSION: f32 = 0.27;
-const ANSWERED: f32 = 0.20;
+const OWN: f32 = 0.29;
+const AROUND: f32 = 0.18;
+const BEST_OF_SESSION: f32 = 0.30;
+const ANSWERED: f32 = 0.23;
 /// The signal is mixed from absolute closeness and closeness relative to the best candidate, and scaled down, so that
 /// its weight is in proportion (see above).
-const RELATIVE: f32 = 0.3;
+const RELATIVE: f32 = 0.19;
 const LEAST_CLOSENESS: f32 = 0.15;
-const SEMANTIC_SCALE: f32 = 0.7;
+const SEMANTIC_SCALE: f32 = 0.9;
 
 /// Parts of the reference signal.
 const COVERAGE: f32 = 0.36;
 const SPEAKER: f32 = 0.2;
-const DAY: f32 = 1.0;
+const DAY: f32 = 1.5;
 const IDENTIFIER: f32 = 0.35;
 
 /// The signals of one hit, each 0 to 1, with the raw figures that they come from.
@@ -144,14 +148,14 @@ pub(super) struct ClosenessFigures {
     pub answered: f32,
 }
 
-fn substance(terms: u16) -> f32 {
-    (f32::from(terms).ln_1p() / SUBSTANCE_TERMS.ln_1p()).min(1.0)
+fn substance(terms: u16, enough: f32) -> f32 {
+    (f32::from(terms).ln_1p() / enough.ln_1p()).min(1.0)
 }
 
 /// The keyword signal of a candidate. `fused` is relative to `best_fused` among all.
 pub(super) fn keyword(fused: f32, best_fused: f32, message: &MessageFigures) -> f32 {
     let relative = fused / best_fused.max(0.5);
-    let substance = 1.0 - KEYWORD_FOR_SUBSTANCE * (1.0 - substance(message.terms));
+    let substance = 1.0 - KEYWORD_FOR_SUBSTANCE * (1.0 - substance(message.terms, KEYWORD_TERMS));
     relative * substance * if message.asks { 1.0 - KEYWORD_FOR_ASKING } else { 1.0 }
 }
 
@@ -172,7 +176,7 @@ pub(super) fn closeness(figures: &ClosenessFigures) -> Option<f32> {
 /// The semantic signal of a candidate. `best` is the highest closeness of all.
 pub(super) fn semantic(closeness: f32, best: f32, message: &MessageFigures) -> f32 {
     let mixed = RELATIVE * closeness / best.max(LEAST_CLOSENESS) + (1.0 - RELATIVE) * closeness;
-    let substance = 1.0 - SEMANTIC_FOR_SUBSTANCE * (1.0 - substance(message.terms));
+    let substance = 1.0 - SEMANTIC_FOR_SUBSTANCE * (1.0 - substance(message.terms, SEMANTIC_TERMS));
     (SEMANTIC_SCALE * mixed).min(1.0) * substance
 }
 

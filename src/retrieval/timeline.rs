@@ -25,6 +25,8 @@ pub(super) struct Entry {
     pub role: Role,
     /// The text asks something.
     pub asks: bool,
+    /// Hash of its text without regard to form.
+    pub content_hash: u64,
     pub is_live: bool,
     /// Document before it in the same session, or [`NONE`].
     pub previous: u32,
