@@ -238,8 +238,7 @@ impl Engine {
         for piece in summary::pieces(&entries, fit_tokens, &count) {
             let request = summary::request(&sections, &piece, policy);
             let limits = AnswerLimits {
-                input_tokens: piece.iter().map(|entry| count(&entry.text)).sum::<u32>()
-                    + count(&summary::render(&SummaryHead { sections: sections.clone(), ..SummaryHead::default() })),
+                input_tokens: summary::input_tokens(&sections, &piece, &count),
                 max_summary_tokens: policy.max_summary_tokens,
             };
             let answer = self.generate(model, request).await?;

@@ -1,12 +1,13 @@
 //! Search over raw messages: for `recall`, and for the evidence of a context.
 
 use super::Engine;
-use super::state::State;
+use super::state::{Conversation, State};
 use crate::context::{EvidenceGroup, EvidenceMessage};
 use crate::error::{Code, Error, Result};
 use crate::message::Seq;
 use crate::records::MessageRecord;
-use crate::retrieval::{self, GroupRequest, Hit, MessageGroup, Scores, SearchRequest, SearchResult};
+use crate::retrieval::groups::{self, Expansion, MessageGroup, Range};
+use crate::retrieval::{Hit, Scores, SearchRequest, SearchResult};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,9 +108,16 @@ pub(super) struct EvidenceRequest<'a> {
     pub(super) shown_texts: &'a [&'a str],
 }
 
+/// A group of which every message is still wanted.
+pub(super) struct FoundGroup {
+    conversation: u32,
+    seqs: Vec<Seq>,
+    score: f64,
+}
+
 /// What a search for evidence found.
 pub(super) struct Evidence {
-    pub(super) groups: Vec<MessageGroup>,
+    pub(super) groups: Vec<FoundGroup>,
     pub(super) records: BTreeMap<(String, Seq), MessageRecord>,
     pub(super) hits: BTreeMap<(u32, Seq), Hit>,
     pub(super) below_floor: Vec<Hit>,
@@ -204,7 +212,7 @@ impl Engine {
         let groups = self.expand(&kept, &request);
         let ms = (self.now_ms() - started_ms).max(0.0);
         let mut evidence = Evidence {
-            groups,
+            groups: Vec::new(),
             records: BTreeMap::new(),
             hits: kept.into_iter().map(|hit| ((hit.conversation, hit.seq), hit)).collect(),
             below_floor,
@@ -214,7 +222,7 @@ impl Engine {
             ms,
             embedding_error,
         };
-        self.read_groups(&mut evidence).await?;
+        self.read_groups(groups, &mut evidence).await?;
         self.drop_duplicates(&mut evidence, request.shown_texts);
         Ok(evidence)
     }
@@ -248,37 +256,43 @@ impl Engine {
 
     fn expand(&self, hits: &[Hit], request: &EvidenceRequest<'_>) -> Vec<MessageGroup> {
         let state = self.state.borrow();
-        let current = request.current.and_then(|id| state.conversations.get(id)).map(|value| value.number);
-        retrieval::expand(
+        let by_number = |number: u32| state.conversation_ids.get(number as usize).and_then(|id| state.conversations.get(id));
+        let current = request.current.and_then(|id| state.conversations.get(id));
+        let present: Vec<Range> = current
+            .map(|found| Range { conversation: found.number, first_seq: request.shown_from_seq, last_seq: Seq::MAX })
+            .into_iter()
+            .collect();
+        groups::expand(
             hits,
-            &GroupRequest {
+            &Expansion {
                 before: request.before,
                 after: request.after,
-                turn_group: &|conversation, seq| turn_group(&state, conversation, seq),
-                last_seq: &|conversation| {
-                    let id = state.conversation_ids.get(conversation as usize);
-                    let last = id.and_then(|id| state.conversations.get(id)).map_or(0, |value| value.loaded_until_seq());
-                    if Some(conversation) == current { last.min(request.shown_from_seq.saturating_sub(1)) } else { last }
-                },
+                turn_group: &|conversation, seq| by_number(conversation).map_or((seq, seq), |found| turn_group(found, seq)),
+                last_seq: &|conversation| by_number(conversation).map_or(0, Conversation::loaded_until_seq),
+                present: &present,
+                present_texts: &[],
             },
         )
     }
 
-    async fn read_groups(&self, evidence: &mut Evidence) -> Result<()> {
-        let mut wanted: Vec<(String, Seq, Seq)> = Vec::new();
+    /// The messages of groups of hits.
+    async fn read_groups(&self, groups: Vec<MessageGroup>, evidence: &mut Evidence) -> Result<()> {
+        let mut keys = Vec::new();
         {
             let state = self.state.borrow();
-            for group in &evidence.groups {
-                let id = state.conversation_ids.get(group.conversation as usize);
-                if let (Some(id), Some(&first), Some(&last)) = (id, group.seqs.first(), group.seqs.last()) {
-                    wanted.push((id.clone(), first, last));
+            for group in &groups {
+                let Some(id) = state.conversation_ids.get(group.range.conversation as usize) else { continue };
+                for seq in group.range.first_seq..=group.range.last_seq {
+                    keys.push((crate::ports::Store::Messages, crate::key![id.as_str(), seq]));
                 }
             }
         }
-        let keys = wanted
+        evidence.groups = groups
             .iter()
-            .flat_map(|(id, first, last)| {
-                (*first..=*last).map(move |seq| (crate::ports::Store::Messages, crate::key![id.as_str(), seq]))
+            .map(|group| FoundGroup {
+                conversation: group.range.conversation,
+                seqs: (group.range.first_seq..=group.range.last_seq).collect(),
+                score: f64::from(group.score),
             })
             .collect();
         for record in self.host.storage.get(keys).await?.into_iter().flatten() {
@@ -374,9 +388,7 @@ fn is_admitted(state: &State, request: &EvidenceRequest<'_>, current: Option<u32
 }
 
 /// First and last position of the turn group that a message is in.
-fn turn_group(state: &State, conversation: u32, seq: Seq) -> (Seq, Seq) {
-    let found = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id));
-    let Some(conversation) = found else { return (seq, seq) };
+fn turn_group(conversation: &Conversation, seq: Seq) -> (Seq, Seq) {
     let index = (seq as usize).saturating_sub(1);
     let start = conversation.messages.iter().take(index + 1).rposition(|message| message.opens_group).unwrap_or(0);
     let end = conversation.messages.iter().skip(index + 1).position(|message| message.opens_group);

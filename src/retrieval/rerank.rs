@@ -58,7 +58,8 @@ const DAY: f32 = 1.5;
 const IDENTIFIER: f32 = 0.35;
 
 /// The signals of one hit, each 0 to 1, with the raw figures that they come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Scores {
     /// Vector similarity; `None` when there is no vector of the question or the message.
     pub semantic: Option<f32>,
