@@ -1,18 +1,20 @@
 //! IndexedDB in a dedicated worker of a real browser: the conformance suite, and faults.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(target_arch = "wasm32", feature = "wasm"))]
 
 mod store_support;
 
 use futures_util::FutureExt;
-use futures_util::future::join;
+use futures_util::future::{join, join3};
 use std::cell::RefCell;
 use std::rc::Rc;
 use store_support::{open, script, sleep_ms, uncaught_errors, watch_errors};
 use throughline::Code;
 use throughline::key;
-use throughline::ports::{Commit, Key, Query, Record, Storage, Store};
+use throughline::ports::{Check, Commit, Key, Query, Record, Storage, Store};
 use throughline::store::indexed_db::{IndexedDbStore, Lifecycle, SCHEMA_VERSION};
-use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+use wasm_bindgen::JsCast;
+use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_dedicated_worker);
 
@@ -151,13 +153,27 @@ async fn an_aborted_commit_is_repeated_and_never_acknowledged_by_itself() {
     assert_eq!(body(&store).await.as_deref(), Some("{}"));
 }
 
-/// A database that never answers.
+/// What waits, waits for its time only. Together, because each takes seconds.
 #[wasm_bindgen_test]
+async fn everything_that_waits_is_told_in_time() {
+    join3(
+        an_open_that_hangs_is_tried_twice_and_told(),
+        a_blocked_upgrade_and_a_blocked_deletion_are_told(),
+        a_held_store_is_told_and_the_commit_not_carried_out_later(),
+    )
+    .await;
+}
+
+/// A database that never answers.
 async fn an_open_that_hangs_is_tried_twice_and_told() {
     script(
         "globalThis.originalOpen = IDBFactory.prototype.open;
          globalThis.opened = 0;
-         IDBFactory.prototype.open = function () { globalThis.opened += 1; return new EventTarget(); };",
+         IDBFactory.prototype.open = function (name, ...given) {
+             if (name !== 'fault-hang') return globalThis.originalOpen.call(this, name, ...given);
+             globalThis.opened += 1;
+             return new EventTarget();
+         };",
     )
     .await;
     let started = js_sys::Date::now();
@@ -202,7 +218,6 @@ async fn a_newer_layout_is_used_within_its_hundred_only() {
 }
 
 /// Another tab that does not let go: told after 3 seconds, and the request that was given up leaves nothing open.
-#[wasm_bindgen_test]
 async fn a_blocked_upgrade_and_a_blocked_deletion_are_told() {
     script(
         "await new Promise(done => { indexedDB.deleteDatabase('fault-blocked').onsuccess = done; });
@@ -282,7 +297,6 @@ async fn a_deleted_database_is_not_made_anew() {
 }
 
 /// A transaction that another tab keeps open: told after 5 seconds, and not carried out later.
-#[wasm_bindgen_test]
 async fn a_held_store_is_told_and_the_commit_not_carried_out_later() {
     let store = fresh("fault-held").await;
     script(
@@ -296,7 +310,7 @@ async fn a_held_store_is_told_and_the_commit_not_carried_out_later() {
     .await;
     let started = js_sys::Date::now();
     let checked = Commit {
-        checks: vec![throughline::ports::Check { store: Store::Meta, key: key!["k"], body: Some("{}".to_owned()) }],
+        checks: vec![Check { store: Store::Meta, key: key!["k"], body: Some("{}".to_owned()) }],
         ..put("{\"n\":2}")
     };
     let (unchecked, checked) = join(store.commit(put("{\"n\":3}")), store.commit(checked)).await;
@@ -361,4 +375,117 @@ async fn dropped_calls_leave_nothing_behind() {
     let other = open("fault-dropped").await.unwrap();
     other.destroy().await.unwrap();
     assert_eq!(uncaught_errors(), 0.0);
+}
+
+/// A full disk, for real: the database is in a bucket with a quota of its own, where the browser has buckets.
+#[wasm_bindgen_test]
+async fn a_full_disk_is_told_and_leaves_everything_usable() {
+    let bucket = script(
+        "if (!navigator.storageBuckets) return false;
+         await navigator.storageBuckets.delete('quota').catch(() => {});
+         const bucket = await navigator.storageBuckets.open('quota', { quota: 4_000_000 });
+         Object.defineProperty(globalThis, 'indexedDB', { value: bucket.indexedDB, configurable: true });
+         return true;",
+    )
+    .await;
+    if bucket != true {
+        console_log!("this browser has no storage buckets: not tested");
+        return;
+    }
+    let store = fresh("quota").await;
+    let mut full = 0;
+    let mut state = 2_463_534_242_u32;
+    for number in 0..40_u32 {
+        // Bytes that the browser cannot compress.
+        let noise = (0..500_000).map(|_| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state as u8
+        });
+        let record = Record { body: "{}".to_owned(), blob: Some(noise.collect()) };
+        let mut commit = put(&format!("{{\"n\":{number}}}"));
+        commit.puts.push((Store::SegmentChunks, key!["s", number], record));
+        match store.commit(commit).await {
+            Ok(done) => assert!(done),
+            Err(failed) => {
+                assert_eq!(failed.code, Code::StorageQuotaExceeded, "{failed}");
+                full += 1;
+            }
+        }
+        // Whatever happened, both records say the same.
+        let chunks = store.count(Store::SegmentChunks, key![]).await.unwrap();
+        if full > 0 {
+            assert_eq!(body(&store).await, Some(format!("{{\"n\":{}}}", chunks - 1)));
+        }
+        if full == 3 {
+            break;
+        }
+    }
+    assert_eq!(full, 3, "the quota was never reached");
+    // Deleting works, and then writing again.
+    let clear = Commit { delete_prefixes: vec![(Store::SegmentChunks, key![])], strict: true, ..Commit::default() };
+    assert_eq!(store.commit(clear).await, Ok(true));
+    assert_eq!(store.commit(put("{\"after\":1}")).await, Ok(true));
+    assert_eq!(body(&store).await.as_deref(), Some("{\"after\":1}"));
+    store.destroy().await.unwrap();
+    script("delete globalThis.indexedDB; await navigator.storageBuckets.delete('quota');").await;
+}
+
+/// What the browser was asked for, seen in its own transactions.
+#[wasm_bindgen_test]
+async fn durability_is_asked_for_as_the_commit_says() {
+    let store = fresh("durability").await;
+    script(
+        "globalThis.originalTransaction = IDBDatabase.prototype.transaction;
+         globalThis.begun = [];
+         IDBDatabase.prototype.transaction = function (...given) {
+             const transaction = globalThis.originalTransaction.apply(this, given);
+             globalThis.begun.push(`${[...transaction.objectStoreNames]} ${transaction.mode} ${transaction.durability}`);
+             return transaction;
+         };",
+    )
+    .await;
+    store.commit(put("{\"n\":1}")).await.unwrap();
+    store.commit(Commit { strict: true, ..put("{\"n\":2}") }).await.unwrap();
+    store.commit(Commit { strict: true, ..Commit::default() }).await.unwrap();
+    store.commit(Commit::default()).await.unwrap();
+    body(&store).await;
+    store.get(vec![(Store::Facts, key!["a"]), (Store::Meta, key!["b"]), (Store::Facts, key!["c"])]).await.unwrap();
+    let begun = script(
+        "IDBDatabase.prototype.transaction = globalThis.originalTransaction;
+         return globalThis.begun.join('; ');",
+    )
+    .await;
+    assert_eq!(
+        begun.as_string().unwrap(),
+        "meta readwrite relaxed; meta readwrite strict; meta readwrite strict; meta readonly relaxed; \
+         facts,meta readonly relaxed"
+    );
+    // The barrier's own record is gone.
+    assert_eq!(store.count(Store::Meta, key![]).await, Ok(1));
+}
+
+/// Calls must not leave closures or values behind: the crate's own futures would.
+#[wasm_bindgen_test]
+async fn thousands_of_calls_do_not_grow_memory() {
+    let store = fresh("leak").await;
+    let memory_bytes = || {
+        let memory: js_sys::WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
+        memory.buffer().unchecked_into::<js_sys::ArrayBuffer>().byte_length()
+    };
+    let rounds = async |count: u32| {
+        for number in 0..count {
+            let check = Check { store: Store::Meta, key: key!["k"], body: Some("other".to_owned()) };
+            let refused = Commit { checks: vec![check], ..put("{}") };
+            assert_eq!(store.commit(refused).await, Ok(false));
+            store.commit(put(&format!("{{\"n\":{number}}}"))).await.unwrap();
+            body(&store).await;
+            store.scan(Query { reverse: true, limit: Some(1), ..Query::prefix(Store::Meta, key![]) }).await.unwrap();
+        }
+    };
+    rounds(100).await;
+    let before = memory_bytes();
+    rounds(1_500).await;
+    assert_eq!(memory_bytes(), before);
 }

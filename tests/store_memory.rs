@@ -1,4 +1,5 @@
 //! The conformance suite on the stores that run without a browser.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(not(target_arch = "wasm32"))]
 
 use futures_executor::block_on;

@@ -1,5 +1,6 @@
 //! What the browser tests share: IndexedDB behind the suite's opener, and faults put into the browser's own objects.
-#![allow(dead_code)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use js_sys::{Function, Reflect};
 use std::rc::Rc;
