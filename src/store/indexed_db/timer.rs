@@ -1,5 +1,6 @@
 //! A timer that works in every global scope, and ends with its owner.
 
+use futures_util::future::{Either, select};
 use js_sys::{Function, Reflect};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -9,10 +10,24 @@ use std::task::{Context, Poll, Waker};
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 
+/// What a future gets beyond its limit. A page that slept or was busy finds its timer due before the events that came
+/// meanwhile; they arrive within this.
+const GRACE_MS: f64 = 100.0;
+
+/// What a future brings, or `None` when it takes longer than `limit_ms`.
+pub(super) async fn within<T>(limit_ms: f64, mut future: impl Future<Output = T> + Unpin) -> Option<T> {
+    for ms in [limit_ms, GRACE_MS] {
+        if let Either::Left((output, _)) = select(&mut future, Timer::new(ms)).await {
+            return Some(output);
+        }
+    }
+    None
+}
+
 /// Resolves after its time; stops the platform's timer when dropped.
 ///
 /// Not a promise: one that never resolves would keep its handlers for ever.
-pub(super) struct Timer {
+struct Timer {
     state: Rc<State>,
     id: JsValue,
     /// Called by the platform until `drop` has stopped the timer.
@@ -32,7 +47,7 @@ fn global_function(name: &str) -> Option<Function> {
 
 impl Timer {
     /// A timer of `ms` milliseconds. Without `setTimeout` it never fires.
-    pub(super) fn new(ms: f64) -> Self {
+    fn new(ms: f64) -> Self {
         let state: Rc<State> = Rc::default();
         let on_time = Closure::<dyn FnMut()>::new({
             let state = Rc::clone(&state);
