@@ -4,7 +4,7 @@
 
 mod store_support;
 
-use futures_util::future::{join, join3};
+use futures_util::future::{join, join_all, join3};
 use std::cell::RefCell;
 use std::rc::Rc;
 use store_support::{body, fresh, put, script, sleep_ms, uncaught_errors, watch_errors};
@@ -240,6 +240,41 @@ async fn a_version_change_closes_the_connection_and_the_next_call_opens_it_again
     assert_eq!(*events.borrow(), [Lifecycle::Blocking { deleting: false }]);
     assert_eq!(body(&store).await.as_deref(), Some("{}"));
     assert_eq!(store.commit(put("{\"n\":2}")).await, Ok(true));
+}
+
+/// The browser closes the connection, as Safari does in the background: many calls at once meet it, all are carried out,
+/// and no connection is left behind.
+#[wasm_bindgen_test]
+async fn a_terminated_connection_is_opened_again_by_calls_at_once() {
+    fresh("fault-terminated").await.close();
+    let events: Rc<RefCell<Vec<Lifecycle>>> = Rc::default();
+    let told = Rc::clone(&events);
+    let store =
+        IndexedDbStore::open_with("fault-terminated", move |event| told.borrow_mut().push(event)).await.unwrap();
+    script(
+        "globalThis.originalTransaction = IDBDatabase.prototype.transaction;
+         IDBDatabase.prototype.transaction = function (...given) {
+             globalThis.connection = this;
+             return globalThis.originalTransaction.apply(this, given);
+         };",
+    )
+    .await;
+    assert_eq!(body(&store).await.as_deref(), Some("{}"));
+    script(
+        "IDBDatabase.prototype.transaction = globalThis.originalTransaction;
+         globalThis.connection.close();
+         globalThis.connection.dispatchEvent(new Event('close'));",
+    )
+    .await;
+    assert_eq!(*events.borrow(), [Lifecycle::Terminated]);
+    let puts = (0..20_u32).map(|number| Commit {
+        puts: vec![(Store::Messages, key!["c", number], Record::default())],
+        ..Commit::default()
+    });
+    let done = join_all(puts.map(|commit| store.commit(commit))).await;
+    assert!(done.iter().all(|done| *done == Ok(true)), "{done:?}");
+    assert_eq!(store.count(Store::Messages, key![]).await, Ok(20));
+    assert_eq!(store.destroy().await, Ok(()));
 }
 
 /// Deleted under an open handle: nothing is acknowledged any more, and no empty database takes its place.

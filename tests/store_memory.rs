@@ -158,7 +158,7 @@ fn the_suite_notices_every_broken_promise() {
         (Promise::UpperBound, "scans_bounds"),
         (Promise::PrefixItself, "scans_prefixes"),
         (Promise::EmptyBlob, "keeps_blobs"),
-        (Promise::Checks, "loses_no_increment"),
+        (Promise::Checks, "lets_one_of_two_win"),
         (Promise::FailedChecksWriteNothing, "holds_and_fails_checks"),
         (Promise::AbsenceChecks, "checks_absence"),
         (Promise::RemovalsFirst, "orders_writes"),
