@@ -1,333 +1,25 @@
-//! IndexedDB in a dedicated worker of a real browser: the conformance suite, and faults.
+//! IndexedDB in a dedicated worker of a real browser: the conformance suite, a full disk, durability, memory.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(target_arch = "wasm32", feature = "wasm"))]
 
 mod store_support;
 
 use futures_util::FutureExt;
-use futures_util::future::join;
-use std::cell::RefCell;
-use std::rc::Rc;
-use store_support::{open, script, sleep_ms, uncaught_errors, watch_errors};
+use store_support::{body, fresh, open, put, script, sleep_ms, uncaught_errors, watch_errors};
 use throughline::Code;
 use throughline::key;
-use throughline::ports::{Commit, Key, Query, Record, Storage, Store};
-use throughline::store::indexed_db::{IndexedDbStore, Lifecycle, SCHEMA_VERSION};
-use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+use throughline::ports::{Check, Commit, Key, Query, Record, Storage, Store};
+use throughline::store::indexed_db::IndexedDbStore;
+use wasm_bindgen::JsCast;
+use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_dedicated_worker);
-
-fn put(body: &str) -> Commit {
-    let record = Record { body: body.to_owned(), blob: None };
-    Commit { puts: vec![(Store::Meta, key!["k"], record)], ..Commit::default() }
-}
-
-async fn body(store: &dyn Storage) -> Option<String> {
-    store.get(vec![(Store::Meta, key!["k"])]).await.unwrap().remove(0).map(|record| record.body)
-}
-
-/// A new database with one record, `{}`.
-async fn fresh(name: &str) -> IndexedDbStore {
-    let old = IndexedDbStore::open(name).await.unwrap();
-    old.destroy().await.unwrap();
-    let store = IndexedDbStore::open(name).await.unwrap();
-    assert_eq!(store.commit(put("{}")).await, Ok(true));
-    store
-}
 
 #[wasm_bindgen_test]
 async fn indexed_db_conforms_in_a_dedicated_worker() {
     watch_errors().await;
     store_support::conform().await;
     assert_eq!(uncaught_errors(), 0.0);
-}
-
-/// A request that fails, as idb's own futures cannot take it: its error reaches us, nothing is written, and no handler
-/// is called after its end.
-#[wasm_bindgen_test]
-async fn a_failing_request_undoes_the_commit_and_leaves_no_uncaught_error() {
-    let store = fresh("fault-request").await;
-    watch_errors().await;
-    script(
-        "const proto = IDBObjectStore.prototype;
-         globalThis.originalPut = proto.put;
-         proto.put = function (value, key) { return proto.add.call(this, value, key); };",
-    )
-    .await;
-    let mut commit = put("{\"n\":2}");
-    commit.puts.insert(0, (Store::Facts, key!["new"], Record::default()));
-    let failed = store.commit(commit).await.unwrap_err();
-    script("IDBObjectStore.prototype.put = globalThis.originalPut;").await;
-    assert_eq!(failed.code, Code::StorageUnavailable);
-    assert!(failed.message.contains("ConstraintError"), "{failed}");
-    assert_eq!(body(&store).await.as_deref(), Some("{}"));
-    assert_eq!(store.count(Store::Facts, key![]).await, Ok(0));
-    sleep_ms(50).await;
-    assert_eq!(uncaught_errors(), 0.0);
-    assert_eq!(store.commit(put("{\"n\":3}")).await, Ok(true));
-}
-
-/// A put that throws half way: what was asked before it must not be committed by itself.
-#[wasm_bindgen_test]
-async fn a_throwing_request_undoes_the_commit() {
-    let store = fresh("fault-throw").await;
-    for (exception, code) in [
-        ("QuotaExceededError", Code::StorageQuotaExceeded),
-        ("DataCloneError", Code::InvalidArgument),
-        ("ReadOnlyError", Code::StorageUnavailable),
-    ] {
-        script(&format!(
-            "const proto = IDBObjectStore.prototype;
-             globalThis.originalPut = proto.put;
-             let calls = 0;
-             proto.put = function (...given) {{
-                 calls += 1;
-                 if (calls === 2) throw new DOMException('secret text', '{exception}');
-                 return globalThis.originalPut.apply(this, given);
-             }};"
-        ))
-        .await;
-        let mut commit = put("{\"n\":2}");
-        commit.puts.push((Store::Facts, key!["new"], Record::default()));
-        let failed = store.commit(commit).await.unwrap_err();
-        script("IDBObjectStore.prototype.put = globalThis.originalPut;").await;
-        assert_eq!(failed.code, code);
-        assert!(failed.message.contains(exception) && !failed.message.contains("secret"), "{failed}");
-        assert_eq!(body(&store).await.as_deref(), Some("{}"));
-    }
-}
-
-/// A connection that the browser closed: the call opens another and is carried out once.
-#[wasm_bindgen_test]
-async fn a_lost_connection_is_opened_again_and_the_call_repeated_once() {
-    let store = fresh("fault-lost").await;
-    for name in ["InvalidStateError", "UnknownError", "AbortError"] {
-        script(&format!(
-            "const proto = IDBDatabase.prototype;
-             globalThis.originalTransaction = proto.transaction;
-             globalThis.calls = 0;
-             proto.transaction = function (...given) {{
-                 globalThis.calls += 1;
-                 if (globalThis.calls === 1) throw new DOMException('', '{name}');
-                 return globalThis.originalTransaction.apply(this, given);
-             }};"
-        ))
-        .await;
-        let body_text = format!("{{\"after\":\"{name}\"}}");
-        let done = store.commit(put(&body_text)).await;
-        let read = body(&store).await;
-        script("IDBDatabase.prototype.transaction = globalThis.originalTransaction;").await;
-        assert_eq!(done, Ok(true));
-        assert_eq!(read, Some(body_text));
-    }
-    // When it goes on, the caller is told.
-    script(
-        "globalThis.originalTransaction = IDBDatabase.prototype.transaction;
-         IDBDatabase.prototype.transaction = function () { throw new DOMException('', 'UnknownError'); };",
-    )
-    .await;
-    let failed = store.commit(put("{}")).await.unwrap_err();
-    script("IDBDatabase.prototype.transaction = globalThis.originalTransaction;").await;
-    assert_eq!(failed.code, Code::StorageUnavailable);
-    assert_eq!(store.commit(put("{}")).await, Ok(true));
-}
-
-/// Aborted by the browser in the middle, with the reason that a full disk gives.
-#[wasm_bindgen_test]
-async fn an_aborted_commit_is_repeated_and_never_acknowledged_by_itself() {
-    let store = fresh("fault-abort").await;
-    script(
-        "const proto = IDBObjectStore.prototype;
-         globalThis.originalPut = proto.put;
-         proto.put = function (...given) {
-             const request = globalThis.originalPut.apply(this, given);
-             this.transaction.abort();
-             return request;
-         };",
-    )
-    .await;
-    let failed = store.commit(put("{\"n\":2}")).await.unwrap_err();
-    script("IDBObjectStore.prototype.put = globalThis.originalPut;").await;
-    assert_eq!(failed.code, Code::StorageUnavailable);
-    assert_eq!(body(&store).await.as_deref(), Some("{}"));
-}
-
-/// A database that never answers.
-#[wasm_bindgen_test]
-async fn an_open_that_hangs_is_tried_twice_and_told() {
-    script(
-        "globalThis.originalOpen = IDBFactory.prototype.open;
-         globalThis.opened = 0;
-         IDBFactory.prototype.open = function () { globalThis.opened += 1; return new EventTarget(); };",
-    )
-    .await;
-    let started = js_sys::Date::now();
-    let failed = IndexedDbStore::open("fault-hang").await.err().unwrap();
-    let opened = script("IDBFactory.prototype.open = globalThis.originalOpen; return globalThis.opened;").await;
-    assert_eq!(failed.code, Code::StorageUnavailable);
-    assert_eq!(opened.as_f64(), Some(2.0));
-    let waited = js_sys::Date::now() - started;
-    assert!((5_900.0..9_000.0).contains(&waited), "{waited} ms");
-}
-
-#[wasm_bindgen_test]
-async fn without_indexed_db_the_error_says_so() {
-    script("Object.defineProperty(globalThis, 'indexedDB', { value: undefined, configurable: true });").await;
-    let failed = IndexedDbStore::open("fault-none").await.err().unwrap();
-    script("delete globalThis.indexedDB;").await;
-    assert_eq!(failed.code, Code::StorageUnavailable);
-    assert!(failed.message.contains("memory storage"), "{failed}");
-    fresh("fault-none").await;
-}
-
-/// A database of a later build of the same hundred can be used; one of the next hundred cannot, and is left alone.
-#[wasm_bindgen_test]
-async fn a_newer_layout_is_used_within_its_hundred_only() {
-    let store = fresh("fault-version").await;
-    store.close();
-    let raise = |version: u32| {
-        format!(
-            "const request = indexedDB.open('fault-version', {version});
-             await new Promise((resolve, reject) => {{ request.onsuccess = resolve; request.onerror = reject; }});
-             request.result.close();"
-        )
-    };
-    script(&raise(SCHEMA_VERSION + 1)).await;
-    let newer = IndexedDbStore::open("fault-version").await.unwrap();
-    assert_eq!(body(&newer).await.as_deref(), Some("{}"));
-    newer.close();
-    script(&raise(SCHEMA_VERSION + 100)).await;
-    let failed = IndexedDbStore::open("fault-version").await.err().unwrap();
-    assert_eq!(failed.code, Code::SchemaTooNew);
-    script("await new Promise(done => { indexedDB.deleteDatabase('fault-version').onsuccess = done; });").await;
-}
-
-/// Another tab that does not let go: told after 3 seconds, and the request that was given up leaves nothing open.
-#[wasm_bindgen_test]
-async fn a_blocked_upgrade_and_a_blocked_deletion_are_told() {
-    script(
-        "await new Promise(done => { indexedDB.deleteDatabase('fault-blocked').onsuccess = done; });
-         const request = indexedDB.open('fault-blocked', 1);
-         await new Promise(resolve => { request.onsuccess = resolve; });
-         globalThis.holder = request.result;",
-    )
-    .await;
-    let events: Rc<RefCell<Vec<Lifecycle>>> = Rc::default();
-    let told = Rc::clone(&events);
-    let failed = IndexedDbStore::open_with("fault-blocked", move |event| told.borrow_mut().push(event)).await;
-    assert_eq!(failed.err().unwrap().code, Code::StorageBlocked);
-    assert_eq!(*events.borrow(), [Lifecycle::Blocked]);
-    script("globalThis.holder.close();").await;
-    sleep_ms(200).await;
-    assert_eq!(events.borrow().len(), 2, "the upgrade went on when the other tab let go: {events:?}");
-    // The connection of the request that was given up is closed: deleting is not blocked by it.
-    fresh("fault-blocked").await.close();
-
-    let store = fresh("fault-blocked").await;
-    script(
-        "const request = indexedDB.open('fault-blocked');
-         await new Promise(resolve => { request.onsuccess = resolve; });
-         globalThis.holder = request.result;",
-    )
-    .await;
-    assert_eq!(store.destroy().await.unwrap_err().code, Code::StorageBlocked);
-    script("globalThis.holder.close();").await;
-    assert_eq!(store.destroy().await, Ok(()));
-}
-
-/// Another tab that upgrades gets the database at once; afterwards the old handle goes on.
-#[wasm_bindgen_test]
-async fn a_version_change_closes_the_connection_and_the_next_call_opens_it_again() {
-    fresh("fault-change").await.close();
-    let events: Rc<RefCell<Vec<Lifecycle>>> = Rc::default();
-    let told = Rc::clone(&events);
-    let store = IndexedDbStore::open_with("fault-change", move |event| told.borrow_mut().push(event)).await.unwrap();
-    script(
-        "const request = indexedDB.open('fault-change', 105);
-         await new Promise((resolve, reject) => {
-             request.onblocked = reject; request.onsuccess = resolve; request.onerror = reject;
-         });
-         request.result.close();",
-    )
-    .await;
-    assert_eq!(*events.borrow(), [Lifecycle::Blocking { deleting: false }]);
-    assert_eq!(body(&store).await.as_deref(), Some("{}"));
-    assert_eq!(store.commit(put("{\"n\":2}")).await, Ok(true));
-}
-
-/// Deleted under an open handle: nothing is acknowledged any more, and no empty database takes its place.
-#[wasm_bindgen_test]
-async fn a_deleted_database_is_not_made_anew() {
-    let store = fresh("fault-deleted").await;
-    script("await new Promise(done => { indexedDB.deleteDatabase('fault-deleted').onsuccess = done; });").await;
-    for _ in 0..2 {
-        assert_eq!(store.commit(put("{}")).await.unwrap_err().code, Code::StorageUnavailable);
-        assert_eq!(store.count(Store::Meta, key![]).await.unwrap_err().code, Code::StorageUnavailable);
-    }
-    // A connection that was lost before, so that it did not hear of the deletion.
-    let lost = fresh("fault-deleted").await;
-    script(
-        "const request = indexedDB.open('fault-deleted', 106);
-         await new Promise(resolve => { request.onsuccess = resolve; });
-         request.result.close();
-         await new Promise(done => { indexedDB.deleteDatabase('fault-deleted').onsuccess = done; });",
-    )
-    .await;
-    for _ in 0..2 {
-        let failed = lost.commit(put("{}")).await.unwrap_err();
-        assert_eq!(failed.code, Code::StorageUnavailable);
-        assert!(failed.message.contains("deleted"), "{failed}");
-    }
-    let names = script("return JSON.stringify((await indexedDB.databases()).map(one => one.name));").await;
-    assert!(!names.as_string().unwrap().contains("fault-deleted"));
-}
-
-/// A transaction that another tab keeps open: told after 5 seconds, and not carried out later.
-#[wasm_bindgen_test]
-async fn a_held_store_is_told_and_the_commit_not_carried_out_later() {
-    let store = fresh("fault-held").await;
-    script(
-        "const request = indexedDB.open('fault-held');
-         await new Promise(resolve => { request.onsuccess = resolve; });
-         globalThis.holding = true;
-         const store = request.result.transaction(['meta'], 'readwrite').objectStore('meta');
-         const spin = () => { if (globalThis.holding) store.get([]).onsuccess = spin; else request.result.close(); };
-         spin();",
-    )
-    .await;
-    let started = js_sys::Date::now();
-    let checked = Commit {
-        checks: vec![throughline::ports::Check { store: Store::Meta, key: key!["k"], body: Some("{}".to_owned()) }],
-        ..put("{\"n\":2}")
-    };
-    let (unchecked, checked) = join(store.commit(put("{\"n\":3}")), store.commit(checked)).await;
-    let waited = js_sys::Date::now() - started;
-    assert_eq!(unchecked.unwrap_err().code, Code::StorageBlocked);
-    assert_eq!(checked.unwrap_err().code, Code::StorageBlocked);
-    assert!((4_900.0..7_000.0).contains(&waited), "{waited} ms");
-    script("globalThis.holding = false;").await;
-    assert_eq!(body(&store).await.as_deref(), Some("{}"));
-}
-
-/// A record that is not ours is told as corrupt, by every way of reading.
-#[wasm_bindgen_test]
-async fn a_foreign_record_is_told_as_corrupt() {
-    let store = fresh("fault-corrupt").await;
-    for value in ["7", "null", "({})", "({ body: 7 })", "({ body: '{}', blob: [1, 2] })"] {
-        script(&format!(
-            "const request = indexedDB.open('fault-corrupt');
-             await new Promise(resolve => {{ request.onsuccess = resolve; }});
-             const transaction = request.result.transaction(['meta'], 'readwrite');
-             transaction.objectStore('meta').put({value}, ['k']);
-             await new Promise(resolve => {{ transaction.oncomplete = resolve; }});
-             request.result.close();"
-        ))
-        .await;
-        let got = store.get(vec![(Store::Meta, key!["k"])]).await.unwrap_err();
-        assert_eq!(got.code, Code::StorageCorrupt, "{value}");
-        let scanned = store.scan(Query::prefix(Store::Meta, key![])).await.unwrap_err();
-        assert_eq!(scanned.code, Code::StorageCorrupt, "{value}");
-    }
-    assert_eq!(store.commit(put("{}")).await, Ok(true));
 }
 
 /// Calls given up at every point, while others go on: whole or not at all, nothing uncaught, nothing left open.
@@ -361,4 +53,117 @@ async fn dropped_calls_leave_nothing_behind() {
     let other = open("fault-dropped").await.unwrap();
     other.destroy().await.unwrap();
     assert_eq!(uncaught_errors(), 0.0);
+}
+
+/// A full disk, for real: the database is in a bucket with a quota of its own, where the browser has buckets.
+#[wasm_bindgen_test]
+async fn a_full_disk_is_told_and_leaves_everything_usable() {
+    let bucket = script(
+        "if (!navigator.storageBuckets) return false;
+         await navigator.storageBuckets.delete('quota').catch(() => {});
+         const bucket = await navigator.storageBuckets.open('quota', { quota: 4_000_000 });
+         Object.defineProperty(globalThis, 'indexedDB', { value: bucket.indexedDB, configurable: true });
+         return true;",
+    )
+    .await;
+    if bucket != true {
+        console_log!("this browser has no storage buckets: not tested");
+        return;
+    }
+    let store = fresh("quota").await;
+    let mut full = 0;
+    let mut state = 2_463_534_242_u32;
+    for number in 0..40_u32 {
+        // Bytes that the browser cannot compress.
+        let noise = (0..500_000).map(|_| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state as u8
+        });
+        let record = Record { body: "{}".to_owned(), blob: Some(noise.collect()) };
+        let mut commit = put(&format!("{{\"n\":{number}}}"));
+        commit.puts.push((Store::SegmentChunks, key!["s", number], record));
+        match store.commit(commit).await {
+            Ok(done) => assert!(done),
+            Err(failed) => {
+                assert_eq!(failed.code, Code::StorageQuotaExceeded, "{failed}");
+                full += 1;
+            }
+        }
+        // Whatever happened, both records say the same.
+        let chunks = store.count(Store::SegmentChunks, key![]).await.unwrap();
+        if full > 0 {
+            assert_eq!(body(&store).await, Some(format!("{{\"n\":{}}}", chunks - 1)));
+        }
+        if full == 3 {
+            break;
+        }
+    }
+    assert_eq!(full, 3, "the quota was never reached");
+    // Deleting works, and then writing again.
+    let clear = Commit { delete_prefixes: vec![(Store::SegmentChunks, key![])], strict: true, ..Commit::default() };
+    assert_eq!(store.commit(clear).await, Ok(true));
+    assert_eq!(store.commit(put("{\"after\":1}")).await, Ok(true));
+    assert_eq!(body(&store).await.as_deref(), Some("{\"after\":1}"));
+    store.destroy().await.unwrap();
+    script("delete globalThis.indexedDB; await navigator.storageBuckets.delete('quota');").await;
+}
+
+/// What the browser was asked for, seen in its own transactions.
+#[wasm_bindgen_test]
+async fn durability_is_asked_for_as_the_commit_says() {
+    let store = fresh("durability").await;
+    script(
+        "globalThis.originalTransaction = IDBDatabase.prototype.transaction;
+         globalThis.begun = [];
+         IDBDatabase.prototype.transaction = function (...given) {
+             const transaction = globalThis.originalTransaction.apply(this, given);
+             globalThis.begun.push(`${[...transaction.objectStoreNames]} ${transaction.mode} ${transaction.durability}`);
+             return transaction;
+         };",
+    )
+    .await;
+    store.commit(put("{\"n\":1}")).await.unwrap();
+    store.commit(Commit { strict: true, ..put("{\"n\":2}") }).await.unwrap();
+    store.commit(Commit { strict: true, ..Commit::default() }).await.unwrap();
+    store.commit(Commit::default()).await.unwrap();
+    body(&store).await;
+    store.get(vec![(Store::Facts, key!["a"]), (Store::Meta, key!["b"]), (Store::Facts, key!["c"])]).await.unwrap();
+    let begun = script(
+        "IDBDatabase.prototype.transaction = globalThis.originalTransaction;
+         return globalThis.begun.join('; ');",
+    )
+    .await;
+    assert_eq!(
+        begun.as_string().unwrap(),
+        "meta readwrite relaxed; meta readwrite strict; meta readwrite strict; meta readonly relaxed; \
+         facts,meta readonly relaxed"
+    );
+    // The barrier's own record is gone.
+    assert_eq!(store.count(Store::Meta, key![]).await, Ok(1));
+}
+
+/// Calls must not leave closures or values behind: the crate's own futures would.
+#[wasm_bindgen_test]
+async fn thousands_of_calls_do_not_grow_memory() {
+    let store = fresh("leak").await;
+    let memory_bytes = || {
+        let memory: js_sys::WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
+        memory.buffer().unchecked_into::<js_sys::ArrayBuffer>().byte_length()
+    };
+    let rounds = async |count: u32| {
+        for number in 0..count {
+            let check = Check { store: Store::Meta, key: key!["k"], body: Some("other".to_owned()) };
+            let refused = Commit { checks: vec![check], ..put("{}") };
+            assert_eq!(store.commit(refused).await, Ok(false));
+            store.commit(put(&format!("{{\"n\":{number}}}"))).await.unwrap();
+            body(&store).await;
+            store.scan(Query { reverse: true, limit: Some(1), ..Query::prefix(Store::Meta, key![]) }).await.unwrap();
+        }
+    };
+    rounds(100).await;
+    let before = memory_bytes();
+    rounds(1_500).await;
+    assert_eq!(memory_bytes(), before);
 }

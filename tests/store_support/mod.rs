@@ -1,9 +1,11 @@
 //! What the browser tests share: IndexedDB behind the suite's opener, and faults put into the browser's own objects.
-#![allow(dead_code)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use js_sys::{Function, Reflect};
 use std::rc::Rc;
-use throughline::ports::{Pending, Storage};
+use throughline::key;
+use throughline::ports::{Commit, Pending, Record, Storage, Store};
 use throughline::store::conformance;
 use throughline::store::indexed_db::IndexedDbStore;
 use wasm_bindgen::{JsCast, JsValue};
@@ -14,6 +16,26 @@ use wasm_bindgen_test::console_log;
 pub fn open(name: &str) -> Pending<'static, Rc<dyn Storage>> {
     let name = name.to_owned();
     Box::pin(async move { Ok(Rc::new(IndexedDbStore::open(&name).await?) as Rc<dyn Storage>) })
+}
+
+/// A commit that writes the test's record.
+pub fn put(body: &str) -> Commit {
+    let record = Record { body: body.to_owned(), blob: None };
+    Commit { puts: vec![(Store::Meta, key!["k"], record)], ..Commit::default() }
+}
+
+/// The body of the test's record.
+pub async fn body(store: &dyn Storage) -> Option<String> {
+    store.get(vec![(Store::Meta, key!["k"])]).await.unwrap().remove(0).map(|record| record.body)
+}
+
+/// A new database with one record, `{}`.
+pub async fn fresh(name: &str) -> IndexedDbStore {
+    let old = IndexedDbStore::open(name).await.unwrap();
+    old.destroy().await.unwrap();
+    let store = IndexedDbStore::open(name).await.unwrap();
+    assert_eq!(store.commit(put("{}")).await, Ok(true));
+    store
 }
 
 /// Runs the whole suite on IndexedDB.

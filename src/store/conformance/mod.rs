@@ -13,14 +13,14 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 /// Opens a database by name, creating it where there is none. Opened twice, it is two handles on the same records.
-pub type Opener = dyn Fn(&str) -> Pending<'static, Rc<dyn Storage>>;
+pub type Opener<'a> = dyn Fn(&str) -> Pending<'static, Rc<dyn Storage>> + 'a;
 
 /// Runs every case, each on a database of its own named `conformance-<case>`, which it destroys before and after.
 /// Answers how many cases there were.
 ///
 /// # Errors
 /// One line for each case that does not hold: its name, and what was seen.
-pub async fn run(open: &Opener) -> std::result::Result<usize, String> {
+pub async fn run(open: &Opener<'_>) -> std::result::Result<usize, String> {
     let mut cases = 0;
     let mut failures: Vec<String> = Vec::new();
     macro_rules! run_cases {
@@ -58,7 +58,7 @@ type Outcome = std::result::Result<(), Deviation>;
 
 /// A case's own database.
 struct Place<'a> {
-    open: &'a Opener,
+    open: &'a Opener<'a>,
     name: String,
 }
 

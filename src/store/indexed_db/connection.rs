@@ -2,10 +2,9 @@
 
 use super::failure::Failure;
 use super::lifecycle::{Lifecycle, Listener};
-use super::timer::Timer;
+use super::timer::within;
 use crate::error::{Code, Error};
 use crate::store::Store;
-use futures_util::future::{Either, select};
 use idb::event::VersionChangeEvent;
 use idb::request::{DeleteDatabaseRequest, OpenDatabaseRequest};
 use idb::{Database, DatabaseEvent, Event, Factory, ObjectStoreParams, Request};
@@ -214,17 +213,15 @@ impl<T> Answer<T> {
     /// Waits as long as it makes sense.
     async fn wait(&self) -> Result<T, Unanswered> {
         let mut arrival = pin!(self.arrive());
-        let mut limit_ms = OPEN_LIMIT_MS;
-        loop {
-            match select(arrival, Timer::new(limit_ms)).await {
-                Either::Left((outcome, _)) => return outcome,
-                Either::Right((_, pending)) => arrival = pending,
-            }
-            if !self.upgrading.get() || limit_ms == UPGRADE_LIMIT_MS {
-                return Err(if self.blocked.get() { Unanswered::Blocked } else { Unanswered::Silent });
-            }
-            limit_ms = UPGRADE_LIMIT_MS;
+        if let Some(outcome) = within(OPEN_LIMIT_MS, &mut arrival).await {
+            return outcome;
         }
+        if self.upgrading.get()
+            && let Some(outcome) = within(UPGRADE_LIMIT_MS, &mut arrival).await
+        {
+            return outcome;
+        }
+        Err(if self.blocked.get() { Unanswered::Blocked } else { Unanswered::Silent })
     }
 }
 

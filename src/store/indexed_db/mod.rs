@@ -34,7 +34,8 @@ use web_sys::IdbRequest;
 /// An open database.
 ///
 /// A connection that the browser closed is opened again once, and the call that met it is repeated, because nothing of
-/// it was committed. A database that was deleted meanwhile is not made anew: every later call fails.
+/// it was committed. A database that was deleted meanwhile is not made anew: every later call fails. A `destroy` that
+/// failed, because another tab holds the database, can be called again.
 pub struct IndexedDbStore {
     name: String,
     listener: Listener,

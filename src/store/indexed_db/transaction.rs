@@ -9,10 +9,9 @@
 
 use super::connection::Connection;
 use super::failure::Failure;
-use super::timer::Timer;
+use super::timer::within;
 use crate::error::{Code, Error};
 use crate::store::Store;
-use futures_util::future::{Either, select};
 use js_sys::{Array, Object};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -161,9 +160,8 @@ impl Transaction {
         let expected = self.progress.answers.get() + 1;
         request.set_onsuccess(self.on_answer.as_ref().map(|closure| closure.as_ref().unchecked_ref()));
         if first {
-            let limit = Timer::new(START_LIMIT_MS);
-            let reached = pin!(self.progress.reach(expected));
-            if let Either::Right((_, reached)) = select(reached, limit).await {
+            let mut reached = pin!(self.progress.reach(expected));
+            if within(START_LIMIT_MS, &mut reached).await.is_none() {
                 // A transaction that cannot be aborted any more is about to end.
                 if self.raw.abort().is_ok() {
                     self.progress.reach(u32::MAX).await;
@@ -215,8 +213,8 @@ impl Transaction {
 fn busy() -> Error {
     Error::new(
         Code::StorageBlocked,
-        "another tab has held the storage for 5 seconds, perhaps because the browser froze it; nothing was written: \
-         close or wake other tabs of this app, and try again",
+        "another tab, or a long write, has held the storage for 5 seconds; nothing was written: close or wake other tabs \
+         of this app, and try again",
     )
 }
 
