@@ -18,7 +18,7 @@ export type Glue = typeof glue;
 let loading: Promise<unknown> | undefined;
 let generation = 0;
 let trapped = false;
-const waiting = new Set<(reason: MemoryError) => void>();
+const waiting = new Set<(reason: unknown) => void>();
 
 /** Loads the engine once; a failure is forgotten, so that the next call tries again. */
 export async function loadEngine(source?: WasmSource): Promise<Glue> {
@@ -60,16 +60,18 @@ export function currentGeneration(): number {
 export function guarded<T>(call: () => Promise<T> | T): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     waiting.add(reject);
-    const done = (): void => void waiting.delete(reject);
-    try {
-      Promise.resolve(call()).then(
-        (value) => (done(), resolve(value)),
-        (error: unknown) => (done(), reject(error)),
-      );
-    } catch (error) {
-      done();
+    const fail = (error: unknown): void => {
+      waiting.delete(reject);
       if (isTrap(error)) markTrapped(error);
       reject(isTrap(error) ? panicked(error) : error);
+    };
+    try {
+      Promise.resolve(call()).then((value) => {
+        waiting.delete(reject);
+        resolve(value);
+      }, fail);
+    } catch (error) {
+      fail(error);
     }
   });
 }

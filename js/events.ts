@@ -19,7 +19,7 @@ export class EventEmitter {
     for (const listener of this.#listeners.get(event) ?? []) {
       queueMicrotask(() => {
         try {
-          const answer: unknown = (listener as Listener<Name>)(payload);
+          const answer = (listener as (payload: MemoryEvents[Name]) => unknown)(payload);
           if (answer instanceof Promise) answer.catch((error: unknown) => report(event, error));
         } catch (error) {
           report(event, error);

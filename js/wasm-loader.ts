@@ -21,7 +21,7 @@ export async function compileEngine(source?: WasmSource): Promise<WebAssembly.Mo
 async function compileGiven(source: WasmSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   // A module of another realm, e.g. posted from another window, fails `instanceof` but carries the same tag.
-  if (Object.prototype.toString.call(source) === "[object WebAssembly.Module]") return source as WebAssembly.Module;
+  if (Object.prototype.toString.call(source) === "[object WebAssembly.Module]") return source;
   if (typeof source === "string" || source instanceof URL) {
     const module = await compileFile(new URL(source, globalThis.location?.href));
     if (module !== undefined) return module;
