@@ -3,7 +3,8 @@ import typescript from "typescript-eslint";
 
 const nodeGlobals = Object.fromEntries(
   ["console", "process", "URL", "Buffer", "fetch", "Response", "setTimeout", "clearTimeout", "WebAssembly", "AbortController",
-    "queueMicrotask", "TextEncoder", "TextDecoder", "performance", "globalThis", "structuredClone", "Blob"].map((name) => [name, "readonly"]),
+    "queueMicrotask", "TextEncoder", "TextDecoder", "performance", "globalThis", "structuredClone", "Blob",
+    "AbortSignal", "setImmediate"].map((name) => [name, "readonly"]),
 );
 
 export default typescript.config(

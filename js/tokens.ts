@@ -48,17 +48,19 @@ export async function countTokens(
     throw new MemoryError("invalid_argument", "countTokens: name an encoding or a model.");
   }
   const glue = await loadEngine(options.wasm);
-  const estimate = (counted?: number): Promise<TokenCount> =>
-    guarded(() => ({ tokens: glue.estimateTokens(text, encodingOrModel, counted), exact: false }));
+  const estimate = (counted?: number): Promise<TokenCount> => {
+    currentGeneration();
+    return guarded(() => ({ tokens: glue.estimateTokens(text, encodingOrModel, counted), exact: false }));
+  };
   if (encodingOrModel === "estimate") return estimate();
   const { encoding, exact } = encodingOf(encodingOrModel);
-  let counter: TokenCounter;
+  let counted: number;
   try {
-    counter = await counterOf(encoding, options);
+    const counter = await counterOf(encoding, options);
+    counted = await guarded(() => counter.count(text));
   } catch {
     return estimate();
   }
-  const counted = await guarded(() => counter.count(text));
   return exact ? { tokens: counted, exact } : estimate(counted);
 }
 

@@ -12,6 +12,7 @@ import {
 const DIST = join(ROOT, "dist");
 const WORK = join(TOOLS, "build");
 const RUST_SOURCES = ["src", "Cargo.toml", "Cargo.lock", ".cargo"];
+const MADE_WITH_THE_ENGINE = ["engine-glue.js", "wasm-inline.js"];
 const OWN_SCRIPTS = ["scripts/build.mjs", "scripts/toolchain.mjs"];
 
 /** Brings dist/ up to date. */
@@ -98,11 +99,30 @@ async function buildTypeScript() {
     "Compile the TypeScript",
     { inputs: ["js", "tsconfig.json", "package-lock.json", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts"] },
     async () => {
+      removeCompiled();
       await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
+      await stripComments();
       copyFileSync(join(ROOT, "js/engine-glue.d.ts"), join(DIST, "engine-glue.d.ts"));
       copyFileSync(join(ROOT, "js/wasm-inline.d.ts"), join(DIST, "wasm-inline.d.ts"));
     },
   );
+}
+
+/** The comments stay in the declarations, where editors show them; pages need not download them. */
+async function stripComments() {
+  const { transform } = await import("esbuild");
+  for (const name of readdirSync(DIST).filter((each) => each.endsWith(".js") && !MADE_WITH_THE_ENGINE.includes(each))) {
+    const { code } = await transform(readFileSync(join(DIST, name), "utf8"), { format: "esm", target: "es2022" });
+    writeFileSync(join(DIST, name), code);
+  }
+}
+
+/** What was compiled from a source file that is gone must not be shipped. */
+function removeCompiled() {
+  rmSync(join(DIST, "types"), { recursive: true, force: true });
+  for (const name of readdirSync(DIST)) {
+    if (/\.[jt]s$/.test(name) && !MADE_WITH_THE_ENGINE.includes(name)) rmSync(join(DIST, name));
+  }
 }
 
 async function buildVocabularies() {
