@@ -85,13 +85,11 @@ async function bundleGlue() {
     throw new Stop("The generated glue no longer calls queueMicrotask: scripts/build.mjs must guard what it calls instead (see js/microtask-guard.ts).");
   }
   writeFileSync(join(DIST, "engine-glue.js"), file.text);
-  copyFileSync(join(ROOT, "js/engine-glue.d.ts"), join(DIST, "engine-glue.d.ts"));
 }
 
 function writeInlineChunk() {
   const base64 = readFileSync(join(DIST, "engine.wasm")).toString("base64");
   writeFileSync(join(DIST, "wasm-inline.js"), `export const base64 = "${base64}";\n`);
-  copyFileSync(join(ROOT, "js/wasm-inline.d.ts"), join(DIST, "wasm-inline.d.ts"));
 }
 
 async function buildTypeScript() {

@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "./build.mjs";
 import {
-  ROOT, TOOLS, Stop, ensureChromium, ensurePackages, ensureRust, ensureWasmBindgen, environment, main, output, run, say,
+  ROOT, Stop, ensureCargoDeny, ensureChromium, ensurePackages, ensureRust, ensureWasmBindgen, environment, main, run, say,
 } from "./toolchain.mjs";
 
 const total = { passed: 0, failed: 0, skipped: 0 };
@@ -39,7 +39,7 @@ await main(async () => {
 async function lint() {
   await check("cargo fmt", "cargo", ["fmt", "--check"], "Run: cargo fmt");
   await check("clippy", "cargo", ["clippy", "--all-targets", "--features", "tiktoken,instant-distance", "--", "-D", "warnings"]);
-  await check("clippy for WebAssembly", "cargo", ["clippy", "--target", WASM_TARGET, "--features", "wasm", "--lib", "--tests", "--", "-D", "warnings"]);
+  await check("clippy for WebAssembly", "cargo", ["clippy", "--target", WASM_TARGET, "--features", "wasm", "--lib", "--", "-D", "warnings"]);
   await build();
   await check("eslint", process.execPath, ["node_modules/eslint/bin/eslint.js", ...["js", "scripts", "tests", "www"].filter(isThere)]);
   const projects = isThere("www") ? ["tsconfig.json", "tsconfig.www.json"] : ["tsconfig.json"];
@@ -66,7 +66,7 @@ async function testBrowser() {
       "cargo",
       ["test", "--target", WASM_TARGET, "--features", "wasm", "--test", "store_browser"],
       {
-        CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: join(TOOLS, "bin/wasm-bindgen-test-runner"),
+        CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: "wasm-bindgen-test-runner",
         CHROMEDRIVER: driver,
         WASM_BINDGEN_TEST_TIMEOUT: "300",
       },
@@ -78,12 +78,8 @@ async function testBrowser() {
 
 /** Licences, sources and duplicates. Advisories would need a database from elsewhere and are left out. */
 async function checkCrates() {
-  if (output("cargo-deny", ["--version"]) === undefined) {
-    say("cargo-deny is not installed, so this check is skipped here (cargo install cargo-deny --locked; about 10 minutes).");
-    total.skipped += 1;
-    return;
-  }
-  await check("cargo deny", "cargo-deny", ["check", "licenses", "bans", "sources"]);
+  await ensureCargoDeny();
+  await check("cargo deny (licences, bans, sources; advisories are not checked here)", "cargo-deny", ["check", "licenses", "bans", "sources"]);
 }
 
 /** A command that is one check. It is told when it fails, and the next one runs all the same. */

@@ -11,6 +11,7 @@ export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 export const TOOLS = join(ROOT, ".tools");
 const TOOLS_BIN = join(TOOLS, "bin");
 const STAMPS = join(TOOLS, "stamps");
+const CARGO_DENY_VERSION = "0.20.2";
 const WASM_TARGET = "wasm32-unknown-unknown";
 
 /** A failure that a person can do something about: its message is a sentence that says what. */
@@ -113,14 +114,24 @@ export async function ensureRust() {
   });
 }
 
-/** The wasm-bindgen CLI of exactly the version that Cargo.toml pins, in .tools. */
+/** The wasm-bindgen CLI of exactly the version that Cargo.toml pins: on the PATH, else built into .tools. */
 export async function ensureWasmBindgen() {
   const version = pinnedWasmBindgen();
-  if (output(join(TOOLS_BIN, "wasm-bindgen"), ["--version"]) === `wasm-bindgen ${version}`) return;
+  const isThere = (tool) => output(tool, ["--version"])?.endsWith(` ${version}`);
+  if (isThere("wasm-bindgen") && isThere("wasm-bindgen-test-runner")) return;
   say(`Build wasm-bindgen ${version}, once: this takes about 4 minutes of processor time and shows its progress.`);
   // Not --locked: the lockfile in that package asks for a crate version that not every registry mirror has.
   await run("cargo", ["install", "--root", TOOLS, "wasm-bindgen-cli", "--version", version, "--force"], {
     advice: `wasm-bindgen ${version} could not be built. Check the network and run the same command again; or put a ready wasm-bindgen and wasm-bindgen-test-runner of this version into .tools/bin.`,
+  });
+}
+
+/** cargo-deny, on the PATH or built into .tools. */
+export async function ensureCargoDeny() {
+  if (output("cargo-deny", ["--version"]) !== undefined) return;
+  say(`Build cargo-deny ${CARGO_DENY_VERSION}, once: this takes about 3 minutes of processor time and shows its progress.`);
+  await run("cargo", ["install", "--root", TOOLS, "cargo-deny", "--version", CARGO_DENY_VERSION, "--locked"], {
+    advice: "cargo-deny could not be built. Check the network and run the same command again.",
   });
 }
 
