@@ -60,20 +60,29 @@ async function testJs() {
 async function testBrowser() {
   const { browser, driver } = await ensureChromium();
   await build();
-  if (isThere("tests/store_browser.rs")) {
-    await ensureWasmBindgen();
+  await rustInBrowser(driver);
+  await nodeTests("tests/e2e", { CHROME_PATH: browser });
+}
+
+/** The Rust tests that need a browser, once for each way in which Chromium stores IndexedDB (a webdriver*.json each). */
+async function rustInBrowser(driver) {
+  const tests = readdirSync(join(ROOT, "tests")).filter((name) => /_browser.*\.rs$/.test(name)).map((name) => name.replace(/\.rs$/, ""));
+  if (tests.length === 0) return;
+  await ensureWasmBindgen();
+  for (const capabilities of readdirSync(ROOT).filter((name) => /^webdriver.*\.json$/.test(name)).sort()) {
+    say(`In Chromium as ${capabilities} says ...`);
     await counted(
       "cargo",
-      ["test", "--target", WASM_TARGET, "--features", "wasm", "--test", "store_browser"],
+      ["test", "--target", WASM_TARGET, "--features", "wasm", ...tests.flatMap((name) => ["--test", name])],
       {
         CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: "wasm-bindgen-test-runner",
         CHROMEDRIVER: driver,
+        WASM_BINDGEN_TEST_WEBDRIVER_JSON: join(ROOT, capabilities),
         WASM_BINDGEN_TEST_TIMEOUT: "300",
       },
       countCargo,
     );
   }
-  await nodeTests("tests/e2e", { CHROME_PATH: browser });
 }
 
 /** Licences, sources and duplicates. Advisories would need a database from elsewhere and are left out. */
