@@ -1,49 +1,41 @@
-// Writes the static embedder's vectors of LoCoMo for the evaluation program: float32, little-endian, 256 numbers a row,
-// first the turns and then the questions, both in the order of ids.json.
+// Embeds the turns and questions of LoCoMo with the package's static embedder, for `npm run eval`.
 //
-//   node scripts/embed-static.mjs --data DIR --out FILE.f32
+//   node scripts/embed-static.mjs DATA FILE.f32
 //
-// DIR holds locomo/. Defaults: the environment variable THROUGHLINE_DATA, else ../shared/data beside the project;
-// target/static-locomo.f32. Needs dist/static-embedder.js: build first.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+// FILE.f32 holds f32 little-endian, a row per turn, then a row per question, in the order of conversations.json.
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const { values } = parseArgs({ options: { data: { type: "string" }, out: { type: "string" } } });
-const folder = join(values.data ?? process.env.THROUGHLINE_DATA ?? join(root, "../shared/data"), "locomo");
-const output = values.out ?? join(root, "target/static-locomo.f32");
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, Stop, main, say } from "./toolchain.mjs";
 
-const { createStaticEmbedder } = await import("../dist/static-embedder.js").catch((cause) => {
-  throw new Error("dist/static-embedder.js is not there: build the package first", { cause });
+await main(async () => {
+  const [data, file] = process.argv.slice(2);
+  if (data === undefined || file === undefined) throw new Stop("Name the data folder and the file to write: node scripts/embed-static.mjs DATA FILE.f32");
+  const conversations = JSON.parse(readFileSync(join(data, "locomo/conversations.json"), "utf8"));
+  const turns = conversations.flatMap((conversation) => conversation.turns.map((turn) => turnText(conversation, turn)));
+  const questions = conversations.flatMap((conversation) => conversation.questions.map((question) => question.q));
+  const { createStaticEmbedder } = await import(new URL("../dist/static-embedder.js", import.meta.url).href);
+  const embedder = await createStaticEmbedder();
+  const begin = performance.now();
+  const rows = await embedAll(embedder, [...turns, ...questions]);
+  writeFileSync(file, Buffer.from(rows.buffer));
+  const perText = (performance.now() - begin) / (turns.length + questions.length);
+  say(`${turns.length} turns and ${questions.length} questions embedded with ${embedder.id} (${perText.toFixed(3)} ms each): ${file.replace(`${ROOT}/`, "")}`);
 });
 
-/** The text that stands for a turn: as the spoken line, with the caption of a shared picture. */
+/** As the vectors of the data set were made, so that the two can be compared. */
 function turnText(conversation, turn) {
-  const speaker = turn.w === "a" ? conversation.a : conversation.b;
-  return `${speaker}: ${turn.t}${turn.c ? ` [shares ${turn.c}]` : ""}`;
+  const caption = turn.c === undefined ? "" : ` [shares ${turn.c}]`;
+  return `${conversation[turn.w]}: ${turn.t}${caption}`;
 }
 
-const conversations = JSON.parse(readFileSync(join(folder, "conversations.json"), "utf8"));
-const ids = JSON.parse(readFileSync(join(folder, "ids.json"), "utf8"));
-const texts = new Map();
-for (const conversation of conversations) {
-  for (const turn of conversation.turns) texts.set(`${conversation.id}/${turn.id}`, turnText(conversation, turn));
-  for (const [index, question] of conversation.questions.entries()) texts.set(`${conversation.id}/q${index}`, question.q);
+async function embedAll(embedder, texts) {
+  const rows = new Float32Array(texts.length * embedder.dimensions);
+  const size = embedder.maxBatchSize ?? 64;
+  const { signal } = new AbortController();
+  for (let first = 0; first < texts.length; first += size) {
+    const vectors = await embedder.embed(texts.slice(first, first + size), { signal });
+    vectors.forEach((vector, index) => rows.set(vector, (first + index) * embedder.dimensions));
+  }
+  return rows;
 }
-const inOrder = [...ids.turn_ids, ...ids.question_ids].map((id) => {
-  const text = texts.get(id);
-  if (text === undefined) throw new Error(`${id} of ids.json is not in conversations.json`);
-  return text;
-});
-
-const embedder = await createStaticEmbedder();
-const start = performance.now();
-const vectors = await embedder.embed(inOrder);
-const elapsedMs = performance.now() - start;
-const rows = new Float32Array(vectors.length * embedder.dimensions);
-vectors.forEach((vector, row) => rows.set(vector, row * embedder.dimensions));
-mkdirSync(dirname(output), { recursive: true });
-writeFileSync(output, new Uint8Array(rows.buffer));
-console.log(`${output}: ${vectors.length} vectors of ${embedder.dimensions}, ${(elapsedMs / vectors.length).toFixed(3)} ms each`);

@@ -1,0 +1,34 @@
+import eslint from "@eslint/js";
+import typescript from "typescript-eslint";
+
+const nodeGlobals = Object.fromEntries(
+  ["console", "process", "URL", "Buffer", "fetch", "Response", "setTimeout", "clearTimeout", "WebAssembly", "AbortController",
+    "queueMicrotask", "TextEncoder", "TextDecoder", "performance", "globalThis", "structuredClone", "Blob",
+    "AbortSignal", "setImmediate", "document", "crypto", "Worker"].map((name) => [name, "readonly"]),
+);
+
+export default typescript.config(
+  { ignores: ["dist/", "node_modules/", "target/", ".tools/", "www/dist/"] },
+  eslint.configs.recommended,
+  {
+    files: ["js/**/*.ts", "www/**/*.ts"],
+    extends: [...typescript.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { project: ["./tsconfig.json", "./tsconfig.www.json"], tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "max-lines": ["error", { max: 400 }],
+      "max-lines-per-function": ["error", { max: 60 }],
+      eqeqeq: "error",
+      // Callers without types can give anything: what the types rule out is checked all the same.
+      "@typescript-eslint/no-unnecessary-condition": "off",
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true, ignoreVoidOperator: true }],
+      "@typescript-eslint/prefer-promise-reject-errors": ["error", { allowThrowingUnknown: true, allowThrowingAny: false }],
+      // Numbers are shown to people in messages.
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+    },
+  },
+  {
+    files: ["**/*.mjs"],
+    languageOptions: { globals: nodeGlobals },
+    rules: { eqeqeq: "error", "max-lines": ["error", { max: 400 }] },
+  },
+);

@@ -1,0 +1,23 @@
+/** Checks of call arguments that only JavaScript can make; the engine checks what the values mean. */
+
+import { MemoryError } from "./errors.js";
+
+/** `value` where it is text with something in it, else `invalid_argument` naming it. */
+export function requireText(value: unknown, name: string): string {
+  if (typeof value === "string" && value !== "") return value;
+  throw new MemoryError("invalid_argument", `${name} must be a text that is not empty.`);
+}
+
+/** `value` where it is an object or absent, without `signal`, which stays in JavaScript; else `invalid_argument`. */
+export function requireOptions<Options extends object>(value: Options | undefined, name: string): Omit<Options, "signal"> {
+  if (value === undefined) return {} as Omit<Options, "signal">;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new MemoryError("invalid_argument", `${name} must be an object.`);
+  }
+  const { signal, ...rest } = value as Options & { signal?: unknown };
+  if (signal !== undefined && !(typeof signal === "object" && signal !== null && "aborted" in signal)) {
+    throw new MemoryError("invalid_argument", `${name}.signal must be an AbortSignal.`);
+  }
+  // A field given as undefined is a field left out.
+  return Object.fromEntries(Object.entries(rest).filter(([, field]) => field !== undefined)) as Omit<Options, "signal">;
+}

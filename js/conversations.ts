@@ -1,0 +1,64 @@
+import { requireOptions, requireText } from "./arguments.js";
+import type { Session } from "./session.js";
+import type {
+  CallOptions,
+  Conversation,
+  ConversationPage,
+  CreateConversation,
+  ListConversations,
+  UpdateConversation,
+} from "./types.js";
+
+/** The conversations of a memory. */
+export class Conversations {
+  readonly #session: Session;
+
+  /** @internal */
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /**
+   * A new conversation.
+   *
+   * @throws `conflict` where the id is taken, `invalid_argument` where it is empty or longer than 512 bytes.
+   */
+  async create(conversation: CreateConversation & CallOptions = {}): Promise<Conversation> {
+    const { id = crypto.randomUUID(), ...rest } = requireOptions(conversation, "conversation");
+    const request = { id: requireText(id, "conversation.id"), ...rest };
+    return (await this.#session.call("createConversation", request, {
+      idempotent: false,
+      signal: conversation.signal,
+    })) as Conversation;
+  }
+
+  /** One conversation. Rejects with `not_found` where there is none of this id. */
+  async get(id: string, options: CallOptions = {}): Promise<Conversation> {
+    const request = { id: requireText(id, "id"), ...requireOptions(options, "options") };
+    return (await this.#session.call("getConversation", request, { idempotent: true, signal: options.signal })) as Conversation;
+  }
+
+  /** Conversations, the one with the latest message first, page by page. */
+  async list(options: ListConversations = {}): Promise<ConversationPage> {
+    const request = requireOptions(options, "options");
+    return (await this.#session.call("listConversations", request, {
+      idempotent: true,
+      signal: options.signal,
+    })) as ConversationPage;
+  }
+
+  /** Changes title, project or `remember`. Rejects with `not_found` where there is none of this id. */
+  async update(id: string, changes: UpdateConversation & CallOptions): Promise<Conversation> {
+    const request = { id: requireText(id, "id"), ...requireOptions(changes, "changes") };
+    return (await this.#session.call("updateConversation", request, {
+      idempotent: true,
+      signal: changes.signal,
+    })) as Conversation;
+  }
+
+  /** Deletes a conversation and everything that was made from it. One that is not there is no error. */
+  async delete(id: string, options: CallOptions = {}): Promise<void> {
+    const request = { id: requireText(id, "id"), ...requireOptions(options, "options") };
+    await this.#session.call("deleteConversation", request, { idempotent: true, signal: options.signal });
+  }
+}

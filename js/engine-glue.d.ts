@@ -1,0 +1,90 @@
+/**
+ * What the compiled engine exports, as `src/wasm` promises it. The JavaScript beside this declaration is made by
+ * wasm-bindgen (scripts/build.mjs); a test compares the two.
+ *
+ * Every method of {@link Engine} takes one plain object and answers with plain data; it rejects with
+ * `{ code, message, retryable }`.
+ */
+
+/** Loads the module into the page, once. Later calls answer with the same exports. */
+export default function init(options: { module_or_path: WebAssembly.Module }): Promise<{ memory: WebAssembly.Memory }>;
+
+/** Throws the running instance away and makes a fresh one from the same module. Objects of the old one are dead. */
+export function __wbg_reset_state(): void;
+
+/** Tokens of `text` for a model without a public tokenizer; `counted` is its exact `o200k_base` count, where known. */
+export function estimateTokens(text: string, encodingOrModel: string, counted?: number): number;
+
+/** Counts in one encoding, outside any memory. */
+export class TokenCounter {
+  constructor(encoding: string, bytes: Uint8Array);
+  count(text: string): number;
+  free(): void;
+}
+
+/** An in-memory database of one user, which outlives the {@link Engine}s opened on it. */
+export class MemoryStoreHandle {
+  constructor();
+  /** Another handle of the same database: an engine keeps the one it is given. */
+  share(): MemoryStoreHandle;
+  free(): void;
+}
+
+/** What {@link Engine.open} is told. */
+export interface EngineOptions {
+  userId: string;
+  storage: { kind: "indexeddb"; name: string } | { kind: "memory" };
+  tokenizer: string;
+  policy: object;
+  embedder?: { id: string; dimensions: number; maxBatchSize: number; maxInputTokens?: number };
+  languageModel?: { contextWindow: number };
+}
+
+/** A model request as the engine makes it. */
+export interface EngineModelRequest {
+  purpose: string;
+  system: string;
+  prompt: string;
+  schema?: unknown;
+  maxTokens: number;
+}
+
+/** The engine's way back to the app. */
+export interface EngineHost {
+  now(): number;
+  embed?(texts: string[], signal?: AbortSignal): Promise<Float32Array[]>;
+  generate?(request: EngineModelRequest, signal?: AbortSignal): Promise<string>;
+  emit(event: string, payload: unknown): void;
+}
+
+/** One user's engine. */
+export class Engine {
+  private constructor();
+  static open(options: EngineOptions, host: EngineHost, handle?: MemoryStoreHandle): Promise<Engine>;
+  loadVocabulary(encoding: string, bytes: Uint8Array): void;
+  createConversation(request: object): Promise<unknown>;
+  getConversation(request: object): Promise<unknown>;
+  listConversations(request: object): Promise<unknown>;
+  updateConversation(request: object): Promise<unknown>;
+  deleteConversation(request: object): Promise<unknown>;
+  append(request: object): Promise<unknown>;
+  history(request: object): Promise<unknown>;
+  buildContext(request: object): Promise<unknown>;
+  recall(request: object): Promise<unknown>;
+  summary(request: object): Promise<unknown>;
+  compact(request: object): Promise<unknown>;
+  addFact(request: object): Promise<unknown>;
+  listFacts(request: object): Promise<unknown>;
+  getFact(request: object): Promise<unknown>;
+  searchFacts(request: object): Promise<unknown>;
+  updateFact(request: object): Promise<unknown>;
+  forgetFact(request: object): Promise<unknown>;
+  approveFact(request: object): Promise<unknown>;
+  factHistory(request: object): Promise<unknown>;
+  settled(request: object): Promise<unknown>;
+  flush(request: object): Promise<unknown>;
+  erase(request: object): Promise<unknown>;
+  stats(request: object): Promise<unknown>;
+  close(request: object): Promise<unknown>;
+  free(): void;
+}

@@ -1,0 +1,120 @@
+/**
+ * The one error type of the package, recognised across copies of it.
+ */
+
+/** Every code, and whether the same call can succeed later without being changed. */
+const RETRYABLE = {
+  invalid_argument: false,
+  invalid_config: false,
+  not_found: false,
+  conflict: false,
+  closed: false,
+  engine_unavailable: true,
+  engine_panicked: false,
+  wasm_load_failed: true,
+  wasm_blocked_by_csp: false,
+  wasm_unsupported: false,
+  storage_unavailable: false,
+  storage_blocked: true,
+  storage_quota_exceeded: false,
+  storage_conflict: true,
+  storage_corrupt: false,
+  schema_too_new: false,
+  embedding_failed: true,
+  embedding_dimension_mismatch: false,
+  model_failed: true,
+  model_output_invalid: true,
+  budget_infeasible: false,
+  aborted: false,
+  timeout: true,
+} as const;
+
+/**
+ * What kind of failure it is.
+ *
+ * | code | meaning | a retry can help |
+ * |---|---|---|
+ * | `invalid_argument` | an argument of this call is not usable; nothing was changed | no |
+ * | `invalid_config` | an option given to `createMemory` is not usable | no |
+ * | `not_found` | the conversation, message or fact does not exist | no |
+ * | `conflict` | the same id is already there with other content; nothing was changed | no |
+ * | `closed` | the memory was closed | no |
+ * | `engine_unavailable` | the engine is busy or being replaced | yes |
+ * | `engine_panicked` | the engine failed inside and was replaced; this call may or may not have been carried out | no |
+ * | `wasm_load_failed` | the engine, or a vocabulary, could not be loaded | yes |
+ * | `wasm_blocked_by_csp` | the page's Content-Security-Policy forbids WebAssembly | no |
+ * | `wasm_unsupported` | this platform has no WebAssembly, or lacks a feature of it that the engine needs | no |
+ * | `storage_unavailable` | the storage of this browser or profile cannot be used | no |
+ * | `storage_blocked` | another tab holds the storage | yes |
+ * | `storage_quota_exceeded` | the storage is full | no |
+ * | `storage_conflict` | another tab wrote first, and went on doing so | yes |
+ * | `storage_corrupt` | stored data cannot be read back as it was written | no |
+ * | `schema_too_new` | the stored data was written by a newer version of the engine | no |
+ * | `embedding_failed` | the embedding callback failed, or its answer is not usable | yes |
+ * | `embedding_dimension_mismatch` | the embedding callback answered with vectors of another length than declared | no |
+ * | `model_failed` | the language model callback failed | yes |
+ * | `model_output_invalid` | the language model's answer is not usable; nothing was changed | yes |
+ * | `budget_infeasible` | the question and what must go with it do not fit the window | no |
+ * | `aborted` | the caller's signal was aborted | no |
+ * | `timeout` | a callback did not answer in time | yes |
+ */
+export type MemoryErrorCode = keyof typeof RETRYABLE;
+
+const MARKER = Symbol.for("throughline.MemoryError");
+
+/** Extras of a {@link MemoryError}. */
+export interface MemoryErrorOptions {
+  /** Overrides what the code says about retrying. */
+  retryable?: boolean;
+  /** Plain data about the failure. Never holds what a user wrote. */
+  details?: Readonly<Record<string, unknown>> | undefined;
+  /** The error underneath, where there is one. */
+  cause?: unknown;
+}
+
+/** A failure, told in words that say what to do. The message never holds what a user wrote. */
+export class MemoryError extends Error {
+  /** The stable code to branch on. */
+  readonly code: MemoryErrorCode;
+  /** Whether the same call can succeed later without being changed. */
+  readonly retryable: boolean;
+  /** Plain data about the failure, where there is any. Never holds what a user wrote. */
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: MemoryErrorCode, message: string, options: MemoryErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "MemoryError";
+    this.code = code;
+    this.retryable = options.retryable ?? RETRYABLE[code];
+    this.details = options.details;
+    Object.defineProperty(this, MARKER, { value: true });
+  }
+}
+
+/**
+ * Whether a caught value is a {@link MemoryError}, of this code where one is given. Unlike `instanceof` it also knows
+ * errors of another copy of the package.
+ */
+export function isMemoryError(error: unknown, code?: MemoryErrorCode): error is MemoryError {
+  if (typeof error !== "object" || error === null || !(MARKER in error)) return false;
+  return code === undefined || (error as unknown as MemoryError).code === code;
+}
+
+function isCode(code: unknown): code is MemoryErrorCode {
+  return typeof code === "string" && Object.hasOwn(RETRYABLE, code);
+}
+
+/** An error thrown by the engine or by anything else, as a {@link MemoryError}. */
+export function toMemoryError(error: unknown, fallback: MemoryErrorCode, message: string): MemoryError {
+  if (isMemoryError(error)) return error;
+  if (typeof error === "object" && error !== null && "code" in error && "message" in error) {
+    const { code, message: text, retryable, details } = error as Record<string, unknown>;
+    if (isCode(code) && typeof text === "string") {
+      const options: MemoryErrorOptions = { cause: error };
+      if (typeof retryable === "boolean") options.retryable = retryable;
+      if (typeof details === "object" && details !== null) options.details = details as Record<string, unknown>;
+      return new MemoryError(code, text, options);
+    }
+  }
+  return new MemoryError(fallback, message, { cause: error });
+}

@@ -1,0 +1,135 @@
+/**
+ * The engine's way to the app's callbacks. Whatever a callback does (throws anything, answers nonsense, answers too late)
+ * arrives at the engine as a usable answer or as a typed failure.
+ */
+
+import type { EngineHost, EngineModelRequest } from "./engine-glue.js";
+import { MemoryError, type MemoryErrorCode } from "./errors.js";
+import type { CheckedOptions } from "./options.js";
+import type { Embedder, GenerateRequest, LanguageModel, MemoryEventName, MemoryEvents, Vector } from "./types.js";
+
+/** The callbacks of one memory as the engine sees them. */
+export class Host {
+  readonly #options: CheckedOptions;
+  readonly #emit: (event: MemoryEventName, payload: never) => void;
+  readonly #causes = new Map<MemoryErrorCode, unknown>();
+  readonly #closing = new AbortController();
+
+  constructor(options: CheckedOptions, emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void) {
+    this.#options = options;
+    this.#emit = emit;
+  }
+
+  /** The object that is handed to the engine. `isCurrent` tells whether that engine still lives. */
+  forEngine(isCurrent: () => boolean): EngineHost {
+    const { embedder, languageModel } = this.#options;
+    const host: EngineHost = { now: () => this.#now(), emit: (event, payload) => this.#deliver(event, payload) };
+    if (embedder !== undefined) {
+      host.embed = (texts, signal) => stopWithEngine(this.#embed(embedder, texts, signal), isCurrent);
+    }
+    if (languageModel !== undefined) {
+      host.generate = (request, signal) => stopWithEngine(this.#generate(languageModel, request, signal), isCurrent);
+    }
+    return host;
+  }
+
+  /** What the app's callback itself threw behind the latest failure of this code. */
+  causeOf(code: MemoryErrorCode): unknown {
+    return this.#causes.get(code);
+  }
+
+  /** Aborts every callback that is under way. */
+  close(): void {
+    this.#closing.abort(new MemoryError("closed", "The memory was closed."));
+  }
+
+  #now(): number {
+    try {
+      const now = this.#options.clock();
+      if (Number.isFinite(now)) return now;
+    } catch {
+      // A broken clock must not stop a write: the platform's own is used.
+    }
+    return Date.now();
+  }
+
+  #deliver(event: string, payload: unknown): void {
+    this.#emit(event as MemoryEventName, payload as never);
+  }
+
+  async #embed(embedder: Embedder, texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    try {
+      return checkVectors(await embedder.embed(texts, { signal: this.#signal(signal) }), texts.length, embedder.dimensions);
+    } catch (error) {
+      throw this.#failure(error, "embedding_failed", "The embedding callback failed; see the error's cause.");
+    }
+  }
+
+  async #generate(model: LanguageModel, request: EngineModelRequest, signal?: AbortSignal): Promise<string> {
+    try {
+      const { prompt, schema, purpose, ...rest } = request;
+      const answer = await model.generate({
+        ...rest,
+        purpose: purpose as GenerateRequest["purpose"],
+        messages: [{ role: "user", content: prompt }],
+        ...(schema === undefined || schema === null ? {} : { schema: schema as Record<string, unknown> }),
+        signal: this.#signal(signal),
+      });
+      if (typeof answer === "string") return answer;
+      if (typeof answer === "object" && answer !== null) return JSON.stringify(answer);
+    } catch (error) {
+      throw this.#failure(error, "model_failed", "The language model callback failed; see the error's cause.");
+    }
+    throw this.#failure(undefined, "model_output_invalid", "The language model callback answered neither text nor an object.");
+  }
+
+  #signal(signal: AbortSignal | undefined): AbortSignal {
+    if (signal === undefined) return this.#closing.signal;
+    const controller = new AbortController();
+    for (const source of [signal, this.#closing.signal]) {
+      if (source.aborted) controller.abort(source.reason);
+      else source.addEventListener("abort", () => controller.abort(source.reason), { once: true, signal: controller.signal });
+    }
+    return controller.signal;
+  }
+
+  /** A plain failure for the engine; the app's own error is kept for the one who called. */
+  #failure(error: unknown, code: MemoryErrorCode, message: string): MemoryError {
+    this.#causes.set(error instanceof MemoryError ? error.code : code, error);
+    return error instanceof MemoryError ? error : new MemoryError(code, message, { cause: error });
+  }
+}
+
+/** Once the engine that asked is gone, nobody must be answered: its promise handlers died with it. */
+function stopWithEngine<T>(answer: Promise<T>, isCurrent: () => boolean): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    answer.then(
+      (value) => isCurrent() && resolve(value),
+      (error: unknown) => isCurrent() && reject(error as Error),
+    );
+  });
+}
+
+function checkVectors(vectors: unknown, count: number, dimensions: number): Float32Array[] {
+  if (!Array.isArray(vectors) || vectors.length !== count) {
+    const got = Array.isArray(vectors) ? `${vectors.length} vectors` : typeof vectors;
+    throw new MemoryError("embedding_failed", `The embedding callback answered ${got} for ${count} texts; answer an array of one vector per text.`);
+  }
+  return vectors.map((vector: unknown) => {
+    if (!Array.isArray(vector) && !(ArrayBuffer.isView(vector) && !(vector instanceof DataView))) {
+      throw new MemoryError("embedding_failed", "The embedding callback answered a vector that is neither a typed array nor an array of numbers.");
+    }
+    const list = vector as unknown as Vector;
+    if (list.length !== dimensions) {
+      throw new MemoryError(
+        "embedding_dimension_mismatch",
+        `The embedding callback answered a vector of ${list.length} numbers; embedder.dimensions says ${dimensions}.`,
+      );
+    }
+    const numbers = list instanceof Float32Array ? list : Float32Array.from(list, Number);
+    if (!numbers.every(Number.isFinite)) {
+      throw new MemoryError("embedding_failed", "The embedding callback answered a vector that holds NaN or Infinity.");
+    }
+    return numbers;
+  });
+}

@@ -1,0 +1,11 @@
+/** Throughline: a memory engine for AI chat that lives in the page. Importing this has no effect. */
+export { createMemory } from "./memory.js";
+export type { Memory } from "./memory.js";
+export type { Conversations } from "./conversations.js";
+export type { Facts } from "./facts.js";
+export { indexedDbStorage, memoryStorage } from "./storage.js";
+export { countTokens } from "./tokens.js";
+export type { CountTokensOptions, TokenCount } from "./tokens.js";
+export { isMemoryError, MemoryError } from "./errors.js";
+export type { MemoryErrorCode, MemoryErrorOptions } from "./errors.js";
+export type * from "./types.js";

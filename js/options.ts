@@ -1,0 +1,109 @@
+/** Checks what the app gives to `createMemory`, so that a mistake is told at once and by its name. */
+
+import { MemoryError } from "./errors.js";
+import { defaultStorage } from "./storage.js";
+import type { Embedder, Encoding, LanguageModel, MemoryOptions, Storage, Tokenizer, VocabularySource } from "./types.js";
+
+/** The vocabularies that ship with the package. */
+export const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base"];
+
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof MemoryOptions>([
+  "userId", "storage", "tokenizer", "embedder", "languageModel", "policy", "clock", "vocabularies", "wasm",
+]);
+const TEXT_ENCODER = new TextEncoder();
+
+/** Checked options with their defaults. */
+export interface CheckedOptions {
+  userId: string;
+  storage: Storage;
+  tokenizer: Tokenizer;
+  embedder: (Embedder & { maxBatchSize: number }) | undefined;
+  languageModel: LanguageModel | undefined;
+  policy: object;
+  clock: () => number;
+  vocabularies: Partial<Record<Encoding, VocabularySource>>;
+  wasm: MemoryOptions["wasm"];
+}
+
+/** Fills in the defaults, or throws `invalid_config` naming the option. */
+export function checkOptions(options: MemoryOptions): CheckedOptions {
+  if (!isObject(options)) throw invalid("createMemory takes an object of options.");
+  for (const name of Object.keys(options)) {
+    if (!OPTION_NAMES.has(name)) {
+      throw invalid(`Option ${JSON.stringify(name)} is not known. The options are ${[...OPTION_NAMES].join(", ")}.`);
+    }
+  }
+  const { clock = Date.now, policy = {}, vocabularies = {}, tokenizer = "o200k_base" } = options;
+  if (typeof clock !== "function") throw invalid("Option clock must be a function that answers milliseconds since 1970.");
+  if (!isObject(policy)) throw invalid("Option policy must be an object.");
+  if (!isObject(vocabularies)) throw invalid("Option vocabularies must be an object of sources by encoding.");
+  for (const name of Object.keys(vocabularies)) {
+    if (!ENCODINGS.includes(name as Encoding)) {
+      throw invalid(`Option vocabularies.${name}: the encodings are ${ENCODINGS.join(", ")}.`);
+    }
+  }
+  if (tokenizer !== "estimate" && !ENCODINGS.includes(tokenizer)) {
+    throw invalid(`Option tokenizer must be one of ${ENCODINGS.join(", ")}, estimate.`);
+  }
+  return {
+    userId: checkUserId(options.userId ?? "default"),
+    storage: checkStorage(options.storage ?? defaultStorage()),
+    tokenizer,
+    embedder: options.embedder === undefined ? undefined : checkEmbedder(options.embedder),
+    languageModel: options.languageModel === undefined ? undefined : checkLanguageModel(options.languageModel),
+    policy,
+    clock,
+    vocabularies,
+    wasm: options.wasm,
+  };
+}
+
+function checkUserId(userId: unknown): string {
+  if (typeof userId === "string" && userId !== "" && TEXT_ENCODER.encode(userId).length <= 512) return userId;
+  throw invalid("Option userId must be text of 1 to 512 bytes.");
+}
+
+function checkStorage(storage: Storage): Storage {
+  if (isObject(storage) && (storage.kind === "memory" || storage.kind === "indexeddb")) return storage;
+  throw invalid("Option storage must come from indexedDbStorage() or memoryStorage().");
+}
+
+function checkEmbedder(embedder: Embedder): Embedder & { maxBatchSize: number } {
+  if (!isObject(embedder)) throw invalid("Option embedder must be an object with id, dimensions and embed.");
+  const { id, dimensions, maxBatchSize = 64, maxInputTokens } = embedder;
+  if (typeof id !== "string" || id === "") throw invalid("Option embedder.id must name the model.");
+  if (!isWhole(dimensions, 1, 65_536)) throw invalid("Option embedder.dimensions must be a whole number from 1 to 65,536.");
+  if (!isWhole(maxBatchSize, 1, 100_000)) throw invalid("Option embedder.maxBatchSize must be a whole number from 1.");
+  if (maxInputTokens !== undefined && !isWhole(maxInputTokens, 1, 2 ** 31)) {
+    throw invalid("Option embedder.maxInputTokens must be a whole number from 1.");
+  }
+  if (typeof embedder.embed !== "function") throw invalid("Option embedder.embed must be a function.");
+  return {
+    id,
+    dimensions,
+    maxBatchSize,
+    ...(maxInputTokens === undefined ? {} : { maxInputTokens }),
+    embed: (texts, call) => embedder.embed(texts, call),
+  };
+}
+
+function checkLanguageModel(model: LanguageModel): LanguageModel {
+  if (!isObject(model)) throw invalid("Option languageModel must be an object with contextWindow and generate.");
+  if (!isWhole(model.contextWindow, 1_024, 2 ** 31)) {
+    throw invalid("Option languageModel.contextWindow must be a whole number of tokens from 1,024.");
+  }
+  if (typeof model.generate !== "function") throw invalid("Option languageModel.generate must be a function.");
+  return { contextWindow: model.contextWindow, generate: (request) => model.generate(request) };
+}
+
+function invalid(message: string): MemoryError {
+  return new MemoryError("invalid_config", message);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function isWhole(value: unknown, low: number, high: number): value is number {
+  return Number.isInteger(value) && (value as number) >= low && (value as number) <= high;
+}

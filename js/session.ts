@@ -1,0 +1,214 @@
+/**
+ * One memory's hold on the engine: opens it, calls it, and opens it again from storage when the instance had to be
+ * replaced.
+ */
+
+import { currentGeneration, guarded, isAlive, loadEngine } from "./engine-instance.js";
+import type { Engine, EngineOptions, MemoryStoreHandle } from "./engine-glue.js";
+import { MemoryError, isMemoryError, toMemoryError } from "./errors.js";
+import { Host } from "./host.js";
+import type { CheckedOptions } from "./options.js";
+import { vocabularyBytes } from "./vocabularies.js";
+import type { MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
+
+/** The engine's methods that take a request and answer with plain data. */
+export type Method = Exclude<keyof Engine, "loadVocabulary" | "free" | "close">;
+
+/** How one call is treated. */
+export interface CallPolicy {
+  /** Carrying it out twice is the same as once: it is tried again when the instance traps. */
+  idempotent: boolean;
+  /** It counts tokens, so the vocabulary is waited for. */
+  counts?: boolean;
+  /** It waits for this, which never rejects. */
+  after?: Promise<unknown> | undefined;
+  /** Gives the call up. */
+  signal?: AbortSignal | undefined;
+}
+
+interface Opened {
+  engine: Engine;
+  generation: number;
+  vocabulary: Promise<void> | undefined;
+}
+
+/** A vocabulary that could not be loaded is asked for again after this many milliseconds. */
+const VOCABULARY_RETRY_MS = 30_000;
+
+/** In-memory databases by the object that stands for them, then by user. They die with their instance. */
+const memoryStores = new WeakMap<MemoryStorage, Map<string, { handle: MemoryStoreHandle; generation: number }>>();
+
+/** One memory's hold on the engine. */
+export class Session {
+  readonly #options: CheckedOptions;
+  readonly #host: Host;
+  readonly #emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void;
+  #opening: { generation: number; opened: Promise<Opened> } | undefined;
+  #lost: MemoryError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: CheckedOptions, emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void) {
+    this.#options = options;
+    this.#emit = emit;
+    this.#host = new Host(options, emit);
+  }
+
+  /** Opens the engine, so that what cannot work is told now. */
+  async open(): Promise<void> {
+    try {
+      await this.#current();
+    } catch (error) {
+      throw this.#asMemoryError(error);
+    }
+  }
+
+  /** Calls the engine. */
+  async call(method: Method, request: object, policy: CallPolicy): Promise<unknown> {
+    const { signal } = policy;
+    if (this.#closing !== undefined) throw closed();
+    if (signal?.aborted) throw aborted(signal);
+    const answer = this.#callWithRetry(method, request, policy).catch((error: unknown) => {
+      throw this.#asMemoryError(error);
+    });
+    return signal === undefined ? answer : untilAborted(answer, signal);
+  }
+
+  /** Closes the engine once `writes` have settled: callbacks are given up, everything is released. */
+  close(writes: Promise<unknown>): Promise<void> {
+    this.#closing ??= this.#close(writes);
+    return this.#closing;
+  }
+
+  async #close(writes: Promise<unknown>): Promise<void> {
+    this.#host.close();
+    await writes;
+    const opened = await this.#opening?.opened.catch(() => undefined);
+    if (opened === undefined || !isAlive(opened.generation)) return;
+    try {
+      await guarded(() => opened.engine.close({}));
+      if (isAlive(opened.generation)) opened.engine.free();
+    } catch (error) {
+      // A trap while closing: the instance is replaced when next needed, and storage holds what was acknowledged.
+      if (!isMemoryError(error, "engine_panicked")) throw this.#asMemoryError(error);
+    }
+  }
+
+  async #callWithRetry(method: Method, request: object, policy: CallPolicy): Promise<unknown> {
+    await policy.after;
+    try {
+      return await this.#callOnce(method, request, policy);
+    } catch (error) {
+      if (!isMemoryError(error, "engine_panicked") || !policy.idempotent || this.#closing !== undefined) throw error;
+      return this.#callOnce(method, request, policy);
+    }
+  }
+
+  async #callOnce(method: Method, request: object, policy: CallPolicy): Promise<unknown> {
+    let opened = await this.#current();
+    if (policy.counts) await this.#vocabulary(opened);
+    // The instance can have been replaced while this call waited for its turn.
+    while (!isAlive(opened.generation)) opened = await this.#current();
+    const { engine } = opened;
+    return guarded(() => engine[method](request));
+  }
+
+  async #current(): Promise<Opened> {
+    if (this.#lost !== undefined) throw this.#lost;
+    await loadEngine(this.#options.wasm);
+    const generation = currentGeneration();
+    let opening = this.#opening;
+    if (opening?.generation !== generation) {
+      if (opening !== undefined && this.#options.storage.kind === "memory") throw (this.#lost = memoryLost());
+      opening = { generation, opened: this.#openEngine(generation) };
+      this.#opening = opening;
+    }
+    try {
+      return await opening.opened;
+    } catch (error) {
+      if (this.#opening === opening) this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  async #openEngine(generation: number): Promise<Opened> {
+    const glue = await loadEngine(this.#options.wasm);
+    const { embedder, languageModel, storage, userId, tokenizer, policy } = this.#options;
+    const options: EngineOptions = {
+      userId,
+      storage: storage.kind === "memory" ? { kind: "memory" } : { kind: "indexeddb", name: storage.name },
+      tokenizer,
+      policy,
+    };
+    if (embedder !== undefined) {
+      const { id, dimensions, maxBatchSize, maxInputTokens } = embedder;
+      options.embedder = { id, dimensions, maxBatchSize, ...(maxInputTokens === undefined ? {} : { maxInputTokens }) };
+    }
+    if (languageModel !== undefined) options.languageModel = { contextWindow: languageModel.contextWindow };
+    const host = this.#host.forEngine(() => isAlive(generation));
+    const engine = await guarded(() =>
+      glue.Engine.open(options, host, storage.kind === "memory" ? memoryStore(storage, userId, glue.MemoryStoreHandle) : undefined),
+    );
+    return { engine, generation, vocabulary: undefined };
+  }
+
+  /** Loads the vocabulary into this engine, once. Where it cannot be had, counts are estimates and an event says so. */
+  #vocabulary(opened: Opened): Promise<void> {
+    const { tokenizer, vocabularies } = this.#options;
+    if (tokenizer === "estimate") return Promise.resolve();
+    opened.vocabulary ??= vocabularyBytes(tokenizer, vocabularies[tokenizer])
+      .then((bytes) => {
+        if (isAlive(opened.generation)) return guarded(() => opened.engine.loadVocabulary(tokenizer, bytes));
+        return undefined;
+      })
+      .catch((error: unknown) => {
+        const { code, message, retryable } = toMemoryError(error, "wasm_load_failed", "The tokenizer's vocabulary is not usable.");
+        this.#emit("error", { code, message, retryable });
+        const forget = setTimeout(() => (opened.vocabulary = undefined), VOCABULARY_RETRY_MS) as unknown;
+        // Node must not be kept alive by the timer.
+        (forget as { unref?: () => void }).unref?.();
+      });
+    return opened.vocabulary;
+  }
+
+  #asMemoryError(error: unknown): MemoryError {
+    const known = toMemoryError(error, "engine_unavailable", "The engine could not carry out this call.");
+    const cause = this.#host.causeOf(known.code);
+    if (cause === undefined) return known;
+    const { code, message, retryable, details } = known;
+    return new MemoryError(code, message, { retryable, details, cause });
+  }
+}
+
+function memoryStore(storage: MemoryStorage, userId: string, Handle: typeof MemoryStoreHandle): MemoryStoreHandle {
+  const generation = currentGeneration();
+  const stores = memoryStores.get(storage) ?? new Map<string, { handle: MemoryStoreHandle; generation: number }>();
+  memoryStores.set(storage, stores);
+  const known = stores.get(userId);
+  if (known?.generation === generation) return known.handle.share();
+  const handle = new Handle();
+  stores.set(userId, { handle, generation });
+  return handle.share();
+}
+
+function memoryLost(): MemoryError {
+  return new MemoryError(
+    "engine_panicked",
+    "The engine failed inside, and what this memory held went with it: memoryStorage() does not outlive that. Create the memory anew.",
+  );
+}
+
+function closed(): MemoryError {
+  return new MemoryError("closed", "The memory was closed; create it again to go on.");
+}
+
+function aborted(signal: AbortSignal): MemoryError {
+  return new MemoryError("aborted", "The call was aborted by its signal.", { cause: signal.reason });
+}
+
+function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(aborted(signal));
+    signal.addEventListener("abort", abort, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

@@ -1,0 +1,115 @@
+import type { Policy } from "./policy.js";
+
+/** A tokenizer whose vocabulary ships with the package; counts with it are exact for the models that use it. */
+export type Encoding = "o200k_base" | "cl100k_base";
+
+/**
+ * How tokens are counted: an {@link Encoding}, or `"estimate"` for the built-in estimator, which needs no download and
+ * says in every number that it is an estimate.
+ */
+export type Tokenizer = Encoding | "estimate";
+
+/** Where a vocabulary file is read from instead of the package's own: an address, or its bytes (gzipped or not). */
+export type VocabularySource = string | URL | Uint8Array;
+
+/** Where the engine's WebAssembly is taken from instead of the package's own file: compiled, as bytes, or an address. */
+export type WasmSource = WebAssembly.Module | Uint8Array | ArrayBuffer | string | URL;
+
+/** IndexedDB of this origin. Made by `indexedDbStorage`. */
+export interface IndexedDbStorage {
+  readonly kind: "indexeddb";
+  /** First part of the database's name; the user's id is the second. */
+  readonly name: string;
+}
+
+/**
+ * The memory of this page or process: gone when it ends. Made by `memoryStorage`. The same object given to another
+ * `createMemory` opens the same data again.
+ */
+export interface MemoryStorage {
+  readonly kind: "memory";
+}
+
+/** Where everything is kept. */
+export type Storage = IndexedDbStorage | MemoryStorage;
+
+/** A vector as an embedding model gives it. */
+export type Vector = Float32Array | Float64Array | readonly number[];
+
+/** What an embedding call is given beside the texts. */
+export interface EmbedOptions {
+  /** Aborted when the answer is no longer wanted: the memory was closed, or `policy.limits.callbackTimeoutMs` passed. */
+  readonly signal: AbortSignal;
+}
+
+/** The app's embedding model. Without one, retrieval is lexical and the receipt says so. */
+export interface Embedder {
+  /** Names the model. Vectors of different ids are never compared; changing it embeds everything again. */
+  readonly id: string;
+  /** Length of every vector, 1 to 65,536. */
+  readonly dimensions: number;
+  /** Most texts in one call, from 1. Default 64. */
+  readonly maxBatchSize?: number;
+  /** Tokens of one text that the model reads; longer messages are embedded in parts. Default: no limit. */
+  readonly maxInputTokens?: number;
+  /**
+   * One vector per text, in order. Anything else (another number of vectors, another length, NaN) is refused with
+   * `embedding_failed` or `embedding_dimension_mismatch` and nothing of it is stored.
+   */
+  embed(texts: string[], options: EmbedOptions): Promise<readonly Vector[]> | readonly Vector[];
+}
+
+/**
+ * What a model call is for. Use a cheap model for `"extract"` and a better one for `"judge"` and `"summarize"`. Later
+ * versions can add purposes: send one that you do not know to your general model.
+ */
+export type ModelPurpose = "summarize" | "extract" | "judge";
+
+/** A call of the app's language model. */
+export interface GenerateRequest {
+  /** What it is for. */
+  readonly purpose: ModelPurpose;
+  /** Instructions. */
+  readonly system: string;
+  /** Plain text messages, tools flattened; at present one user message. */
+  readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
+  /** JSON Schema of the answer, where the answer must be JSON. */
+  readonly schema?: Readonly<Record<string, unknown>>;
+  /** Longest useful answer, in tokens. */
+  readonly maxTokens: number;
+  /** Aborted when the answer is no longer wanted. */
+  readonly signal: AbortSignal;
+}
+
+/** The app's language model. Without one nothing is summarised or extracted, and the receipt says so. */
+export interface LanguageModel {
+  /** Tokens that fit the model, input and output together, from 1,024. */
+  readonly contextWindow: number;
+  /** The answer: text, or, where a schema was given, text of JSON or the object itself. */
+  generate(request: GenerateRequest): Promise<string | object> | string | object;
+}
+
+/** Options of `createMemory`. Every one may be left out. */
+export interface MemoryOptions {
+  /** Whose memory it is: one database per user. 1 to 512 bytes. Default `"default"`. */
+  userId?: string;
+  /** Where it is kept. Default: IndexedDB named `"throughline"` where there is one, else `memoryStorage()`. */
+  storage?: Storage;
+  /** How tokens are counted. Default `"o200k_base"`. Its vocabulary loads when first needed. */
+  tokenizer?: Tokenizer;
+  /** The app's embedding model. */
+  embedder?: Embedder;
+  /** The app's language model. */
+  languageModel?: LanguageModel;
+  /** Thresholds, caps, weights and opt-ins, each with a default. */
+  policy?: Policy;
+  /** Milliseconds since 1970. Default `Date.now`. For tests. */
+  clock?: () => number;
+  /** Vocabulary files from elsewhere, by encoding. */
+  vocabularies?: Partial<Record<Encoding, VocabularySource>>;
+  /**
+   * The engine from elsewhere, for surroundings where the package's own file cannot be fetched, e.g. a service worker of
+   * an extension. The first `createMemory` or `countTokens` of a page decides; later ones use what is there.
+   */
+  wasm?: WasmSource;
+}

@@ -1,0 +1,125 @@
+/** Most tokens per section of a context. Where the window is too small for all of them, they shrink in proportion. */
+export interface BudgetPolicy {
+  /** Reported for the system prompt; a longer prompt is sent whole all the same. Default 2,000. */
+  systemTokens?: number;
+  /** What is remembered about the user. Default 1,000. */
+  memoryTokens?: number;
+  /** The rolling summary. Default 2,000. */
+  summaryTokens?: number;
+  /** Retrieved message groups. Default 3,000. */
+  retrievedTokens?: number;
+  /** The app's own documents. Default 3,000. */
+  documentsTokens?: number;
+  /** The recent window. Default 6,000. */
+  recentTokens?: number;
+  /** Room kept for the answer where the call names none. Default 4,000. */
+  reserveTokens?: number;
+  /** Context window assumed where the call names none. Default 16,000. */
+  windowTokens?: number;
+}
+
+/** How much of the newest conversation stays as it was said. */
+export interface RecentPolicy {
+  /** By number of messages instead of by tokens, from 1. Default: by tokens. */
+  maxMessages?: number;
+  /**
+   * When the window overflows, its start moves forward until this share of its room is used, so that the prefix then
+   * stays as it is for many turns. 0.1 to 1, default 0.5.
+   */
+  keepRatio?: number;
+}
+
+/** Weights of the rerank signals, each 0 to 1. */
+export interface RerankWeights {
+  /** Vector similarity. Default 0.45. */
+  semantic?: number;
+  /** Lexical match at message, window and session level. Default 0.25. */
+  keyword?: number;
+  /** Age. Default 0.15. */
+  recency?: number;
+  /** The question names something of the message: an identifier, a quoted phrase, a speaker. Default 0.15. */
+  reference?: number;
+}
+
+/** When and how old messages are retrieved. */
+export interface RetrievalPolicy {
+  /** Every remembered conversation of the user (the current one counts more), or the current one only. Default `"user"`. */
+  scope?: "user" | "conversation";
+  /** Messages before a hit that go with it. Default 2. */
+  before?: number;
+  /** Messages after a hit that go with it. Default 2. */
+  after?: number;
+  /** Most hits considered for one context. Default 12. */
+  topK?: number;
+  /** Hits below this final score are left out. 0 to 1, default 0.15. */
+  minScore?: number;
+  /** Weights of the rerank. */
+  weights?: RerankWeights;
+  /** Half-life of the recency signal, in days. 0.001 to 1,000,000, default 30. */
+  recencyHalfLifeDays?: number;
+  /** Factor on hits of other conversations. 0 to 1, default 0.85. */
+  otherConversationFactor?: number;
+}
+
+/** When and how old messages are folded into the rolling summary. */
+export interface CompactionPolicy {
+  /** False: never by itself; `compact()` still works. Default true. */
+  automatic?: boolean;
+  /** Compaction starts when the tokens neither summarised nor in the recent window pass this mark. Default 8,000. */
+  highWaterTokens?: number;
+  /** It leaves this share of the high mark uncompacted. 0 to 1, default 0.25. */
+  lowWaterRatio?: number;
+  /** Longest summary, in tokens. Default 1,500. */
+  maxSummaryTokens?: number;
+}
+
+/** What is remembered about the user. */
+export interface FactPolicy {
+  /** False: facts come only from explicit writes. Default true. */
+  extract?: boolean;
+  /**
+   * Categories that may be remembered without an explicit write. Default preference, identity, project, constraint,
+   * style, decision.
+   */
+  categories?: string[];
+  /** True: an extracted fact waits for approval before it is used. Default false. */
+  review?: boolean;
+  /** Facts below this confidence are not kept. 0 to 1, default 0.5. */
+  minConfidence?: number;
+  /** Similar existing facts shown to the judge for each candidate. Default 5. */
+  judgeNeighbours?: number;
+  /** Extraction waits until this many new user messages are there, or until the conversation is idle. Default 1. */
+  batchMessages?: number;
+}
+
+/** Limits of what is accepted, and of waiting. */
+export interface LimitPolicy {
+  /** Longest raw message, in bytes of its JSON text. Default 16 MiB. */
+  messageBytes?: number;
+  /** Longest id, in UTF-8 bytes. Default 512. */
+  idBytes?: number;
+  /** A callback that has not answered by then has failed with `timeout`. 1 to 86,400,000, default 120,000. */
+  callbackTimeoutMs?: number;
+  /** A failed job waits this long, then twice as long each time, an hour at most. 0 to 3,600,000, default 1,000. */
+  jobRetryMs?: number;
+  /** A job is given up after this many failures until the next append. Default 5. */
+  jobAttempts?: number;
+}
+
+/** Every threshold, cap, weight and opt-in. A field left out has its default; a wrong one is `invalid_config`. */
+export interface Policy {
+  /** Section caps of a context. */
+  budget?: BudgetPolicy;
+  /** The recent window. */
+  recent?: RecentPolicy;
+  /** When and how old messages are retrieved. */
+  retrieval?: RetrievalPolicy;
+  /** When and how old messages are folded into the rolling summary. */
+  compaction?: CompactionPolicy;
+  /** What is remembered about the user. */
+  facts?: FactPolicy;
+  /** Limits of what is accepted, and of waiting. */
+  limits?: LimitPolicy;
+  /** Which index answers vector queries: by size, always a scan, or always the graph. Default `"auto"`. */
+  vectorIndex?: "auto" | "exact" | "hnsw";
+}

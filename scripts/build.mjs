@@ -1,0 +1,161 @@
+// Builds the package into dist/: the engine's WebAssembly and its glue, the TypeScript, the fallback chunk, the
+// vocabularies. A step whose inputs have not changed is skipped.
+
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import {
+  ROOT, TOOLS, Stop, ensurePackages, ensureRust, ensureWasmBindgen, main, pinnedWasmBindgen, run, say, step, targetDirectory,
+} from "./toolchain.mjs";
+
+const DIST = join(ROOT, "dist");
+const WORK = join(TOOLS, "build");
+const RUST_SOURCES = ["src", "Cargo.toml", "Cargo.lock", ".cargo"];
+const MADE_WITH_THE_ENGINE = ["engine-glue.js", "wasm-inline.js"];
+const OWN_SCRIPTS = ["scripts/build.mjs", "scripts/toolchain.mjs"];
+
+/** Brings dist/ up to date. */
+export async function build() {
+  const begin = Date.now();
+  await ensurePackages();
+  await ensureRust();
+  await ensureWasmBindgen();
+  mkdirSync(DIST, { recursive: true });
+  await buildEngine();
+  await buildTypeScript();
+  await buildVocabularies();
+  await copyStaticEmbedder();
+  say(`The package is built (dist/, ${((Date.now() - begin) / 1000).toFixed(1)} s).`);
+}
+
+async function buildEngine() {
+  await step(
+    "Build the engine (Rust to WebAssembly)",
+    {
+      inputs: [...RUST_SOURCES, ...OWN_SCRIPTS, "js/microtask-guard.ts"],
+      extra: pinnedWasmBindgen(),
+      outputs: ["dist/engine.wasm", "dist/engine-glue.js", "dist/wasm-inline.js"],
+    },
+    async () => {
+      const target = "wasm32-unknown-unknown";
+      await run("cargo", ["build", "--release", "--target", target, "--features", "wasm", "--lib"]);
+      rmSync(WORK, { recursive: true, force: true });
+      await run("wasm-bindgen", [
+        join(targetDirectory(), target, "release", "throughline.wasm"),
+        "--target", "web", "--out-dir", WORK, "--out-name", "engine", "--no-typescript",
+        // The loader is ours (js/wasm-loader.ts); the reset function gives a fresh instance after a trap.
+        "--omit-default-module-path", "--experimental-reset-state-function",
+      ]);
+      await optimise(join(WORK, "engine_bg.wasm"), join(DIST, "engine.wasm"));
+      await bundleGlue();
+      writeInlineChunk();
+    },
+  );
+}
+
+function optimise(from, to) {
+  return run(process.execPath, [
+    join(ROOT, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, "-O3",
+    "--enable-simd", "--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext",
+    "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue",
+    "--strip-debug", "--strip-producers",
+  ]);
+}
+
+/** The glue's `queueMicrotask` becomes the guarded one of js/microtask-guard.ts; comments and white space go. */
+async function bundleGlue() {
+  const esbuild = await import("esbuild");
+  const inject = join(WORK, "inject.js");
+  writeFileSync(inject, `export { guardedQueueMicrotask as queueMicrotask } from "./microtask-guard.js";\n`);
+  const result = await esbuild.build({
+    entryPoints: [join(WORK, "engine.js")],
+    outfile: join(DIST, "engine-glue.js"),
+    inject: [inject],
+    bundle: true,
+    external: ["./microtask-guard.js"],
+    format: "esm",
+    target: "es2022",
+    minify: true,
+    legalComments: "none",
+    write: false,
+  });
+  const [file] = result.outputFiles;
+  if (!file.text.includes("guardedQueueMicrotask")) {
+    throw new Stop("The generated glue no longer calls queueMicrotask: scripts/build.mjs must guard what it calls instead (see js/microtask-guard.ts).");
+  }
+  writeFileSync(join(DIST, "engine-glue.js"), file.text);
+}
+
+function writeInlineChunk() {
+  const base64 = readFileSync(join(DIST, "engine.wasm")).toString("base64");
+  writeFileSync(join(DIST, "wasm-inline.js"), `export const base64 = "${base64}";\n`);
+}
+
+async function buildTypeScript() {
+  await step(
+    "Compile the TypeScript",
+    { inputs: ["js", "tsconfig.json", "package-lock.json", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts"] },
+    async () => {
+      removeCompiled();
+      await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
+      await stripComments();
+      copyFileSync(join(ROOT, "js/engine-glue.d.ts"), join(DIST, "engine-glue.d.ts"));
+      copyFileSync(join(ROOT, "js/wasm-inline.d.ts"), join(DIST, "wasm-inline.d.ts"));
+    },
+  );
+}
+
+/** The comments stay in the declarations, where editors show them; pages need not download them. */
+async function stripComments() {
+  const { transform } = await import("esbuild");
+  for (const name of readdirSync(DIST).filter((each) => each.endsWith(".js") && !MADE_WITH_THE_ENGINE.includes(each))) {
+    const { code } = await transform(readFileSync(join(DIST, name), "utf8"), { format: "esm", target: "es2022" });
+    writeFileSync(join(DIST, name), code);
+  }
+}
+
+/** What was compiled from a source file that is gone must not be shipped. */
+function removeCompiled() {
+  rmSync(join(DIST, "types"), { recursive: true, force: true });
+  for (const name of readdirSync(DIST)) {
+    if (/\.[jt]s$/.test(name) && !MADE_WITH_THE_ENGINE.includes(name)) rmSync(join(DIST, name));
+  }
+}
+
+async function buildVocabularies() {
+  if (!existsSync(join(ROOT, "examples/vocabulary.rs"))) {
+    say("No examples/vocabulary.rs: the package is built without vocabularies, so token counts are estimates.");
+    return;
+  }
+  await step(
+    "Make the vocabularies",
+    { inputs: ["examples/vocabulary.rs", "src/tokens", "Cargo.lock", ...OWN_SCRIPTS], outputs: ["dist/vocabularies/o200k_base.bin.gz", "dist/vocabularies/cl100k_base.bin.gz"] },
+    async () => {
+      const plain = join(WORK, "vocabularies");
+      const packed = join(DIST, "vocabularies");
+      rmSync(plain, { recursive: true, force: true });
+      rmSync(packed, { recursive: true, force: true });
+      mkdirSync(plain, { recursive: true });
+      mkdirSync(packed, { recursive: true });
+      await run("cargo", ["run", "--release", "--example", "vocabulary", "--features", "tiktoken", "--", plain]);
+      for (const name of readdirSync(plain).filter((each) => each.endsWith(".bin"))) {
+        writeFileSync(join(packed, `${name}.gz`), gzipSync(readFileSync(join(plain, name)), { level: 9 }));
+      }
+    },
+  );
+}
+
+/** The default embedder's table, where js/static-embedder.ts and its files in assets/static-embedder/ are there. */
+async function copyStaticEmbedder() {
+  const from = join(ROOT, "assets/static-embedder");
+  if (!existsSync(from)) return;
+  await step("Copy the static embedder's files", { inputs: ["assets/static-embedder", ...OWN_SCRIPTS], outputs: ["dist/static-embedder"] }, () => {
+    const to = join(DIST, "static-embedder");
+    rmSync(to, { recursive: true, force: true });
+    mkdirSync(to, { recursive: true });
+    for (const name of readdirSync(from)) copyFileSync(join(from, name), join(to, name));
+  });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(build);

@@ -1,0 +1,15 @@
+// Starts a headless Chromium for the end-to-end tests. `npm test` names it in CHROME_PATH.
+
+import { chromium } from "playwright-core";
+
+const SWITCHES = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+/** A browser; close it when done. */
+export function launchBrowser(switches = []) {
+  return chromium.launch({
+    executablePath: process.env.CHROME_PATH ?? "/usr/bin/chromium",
+    // Chromium's sandbox cannot be used by root.
+    chromiumSandbox: process.getuid?.() !== 0,
+    args: [...SWITCHES, ...switches],
+  });
+}
