@@ -25,8 +25,10 @@ conversationList(byId("conversations"), workspace);
 const transcript = new Transcript(byId("chat"), workspace);
 composer(byId("chat"), workspace);
 
-const panels = ["context", "facts", "storage", "model"].map(() => element("div", { class: "panel" }));
-const [context, facts, storage, model] = panels as [HTMLElement, HTMLElement, HTMLElement, HTMLElement];
+const context = element("div", { class: "panel" });
+const facts = element("div", { class: "panel" });
+const storage = element("div", { class: "panel" });
+const model = element("div", { class: "panel" });
 contextPanel(context, workspace, (seq) => transcript.goTo(seq));
 factsPanel(facts, workspace, (conversationId, seq) => void showMessage(conversationId, seq));
 storagePanel(storage, workspace);

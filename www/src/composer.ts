@@ -15,7 +15,9 @@ export function composer(root: HTMLElement, workspace: Workspace): void {
     "aria-describedby": "composer-hint",
     autocomplete: "off",
   });
-  const chips = element("div", { class: "chips", role: "group", "aria-label": "Suggested questions" });
+  const chips = element("div", { class: "chips" });
+  const toggle = button("", () => showChips(!isListOpen), { class: "quiet" });
+  const suggestions = element("div", { class: "suggestions", role: "group", "aria-label": "Suggested questions" }, toggle, chips);
   const primary = element("button", { type: "submit", class: "primary", id: "ask" }, "Build context");
   const store = button("Add as message", () => void storeMessage(), { id: "add-message" });
   const stop = button("Stop", stopAnswering, { hidden: true, id: "stop" });
@@ -27,7 +29,7 @@ export function composer(root: HTMLElement, workspace: Workspace): void {
     box,
     element("div", { class: "composer-row" }, hint, stop, store, primary),
   );
-  root.append(chips, form);
+  root.append(suggestions, form);
 
   async function submit(): Promise<void> {
     const question = box.value.trim();
@@ -57,24 +59,19 @@ export function composer(root: HTMLElement, workspace: Workspace): void {
   });
 
   let isListOpen = false;
-  const showChips = (): void => {
-    const shown = isListOpen ? workspace.suggestions : workspace.suggestions.slice(0, CHIPS);
-    chips.hidden = workspace.suggestions.length === 0;
-    chips.classList.toggle("open", isListOpen);
-    const hidden = workspace.suggestions.length - CHIPS;
-    const toggle = hidden > 0 && button(isListOpen ? "Fewer" : `${hidden} more`, () => {
-      isListOpen = !isListOpen;
-      showChips();
-    }, { class: "quiet chip-toggle", "aria-expanded": String(isListOpen) });
+  const showChips = (isOpen: boolean): void => {
+    isListOpen = isOpen;
+    suggestions.hidden = workspace.suggestions.length === 0;
+    suggestions.classList.toggle("open", isOpen);
+    toggle.textContent = isOpen ? "Show fewer" : "All questions";
+    toggle.setAttribute("aria-expanded", String(isOpen));
+    toggle.hidden = workspace.suggestions.length <= CHIPS;
+    const shown = isOpen ? workspace.suggestions : workspace.suggestions.slice(0, CHIPS);
     fill(chips, ...shown.map(({ question, evidence }) =>
       button(question, () => {
-        box.value = question;
-        isListOpen = false;
-        showChips();
-        void ask(workspace, question, evidence).then((done) => {
-          if (done && workspace.model) box.value = "";
-        });
-      }, { class: "chip" })), toggle);
+        showChips(false);
+        void ask(workspace, question, evidence);
+      }, { class: "chip" })));
   };
   const showState = (): void => {
     const hasModel = workspace.model !== null;
@@ -87,11 +84,8 @@ export function composer(root: HTMLElement, workspace: Workspace): void {
       ? `Answers come from ${workspace.model?.model ?? "the model"}.`
       : "No model is on: you see the context, without an answer.";
   };
-  workspace.subscribe(["suggestions"], () => {
-    isListOpen = false;
-    showChips();
-  });
+  workspace.subscribe(["suggestions"], () => showChips(false));
   workspace.subscribe(["model", "inquiry", "status", "messages"], showState);
-  showChips();
+  showChips(false);
   showState();
 }

@@ -11,6 +11,9 @@ import { visibleLine } from "./visible-text.ts";
 import { formatCount, formatNumber, humanise } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
 
+/** The sections that every app has, in the order of the prompt. */
+const GUIDE = ["system", "memory", "summary", "recent", "retrieved", "question"];
+
 /** Fills the panel and keeps it current. `goTo` scrolls the transcript. */
 export function contextPanel(root: HTMLElement, workspace: Workspace, goTo: (seq: number) => void): void {
   const shown = element("div", { class: "context" });
@@ -31,7 +34,12 @@ function nothingYet(): HTMLElement {
     "div",
     { class: "empty" },
     element("h2", {}, "No context yet"),
-    element("p", {}, "Ask a question. Here you then see every token that a model would be sent: by section, with the reason for each piece."),
+    element("p", {}, "Ask a question. Here you then see every token that a model would be sent, and the reason for each piece:"),
+    element("ul", { class: "section-guide" }, ...GUIDE.map((name) => {
+      const { about, label } = sectionLook(name);
+      return element("li", {}, element("span", { class: "swatch", "data-section": name, "aria-hidden": true }),
+        element("span", {}, element("b", {}, label), ` ${about}`));
+    })),
   );
 }
 

@@ -1,13 +1,12 @@
 /** The list of conversations, with what starts a new one: empty, the sample, a file, or the measuring data. */
 
-import { confirmAction } from "./confirm.ts";
 import { button, element, fill } from "./element.ts";
 import { importFile } from "./import-file.ts";
 import { loadLocomo, locomoConversations } from "./locomo.ts";
 import { loadSample } from "./sample.ts";
 import { showView } from "./views.ts";
 import { visibleLine } from "./visible-text.ts";
-import { formatCount, formatShortDay } from "./wording.ts";
+import { formatCount } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Fills the sidebar and keeps it current. */
@@ -42,12 +41,6 @@ function open(workspace: Workspace, action: () => Promise<unknown>): void {
 function row(workspace: Workspace, conversation: Workspace["conversations"][number]): HTMLElement {
   const isCurrent = conversation.id === workspace.current?.id;
   const title = visibleLine(conversation.title) || "Untitled";
-  const remove = async (): Promise<void> => {
-    const consequence = `“${title}” and everything derived from it (vectors, summary, facts learned from it) will be gone.`;
-    if (await confirmAction("Delete this conversation?", consequence, "Delete")) {
-      await workspace.attempt(() => workspace.remove(conversation.id));
-    }
-  };
   return element(
     "li",
     { class: isCurrent ? "conversation current" : "conversation" },
@@ -61,10 +54,8 @@ function row(workspace: Workspace, conversation: Workspace["conversations"][numb
         on: { click: () => open(workspace, () => workspace.select(conversation.id)) },
       },
       element("span", { class: "conversation-title" }, title),
-      element("span", { class: "conversation-about" },
-        `${formatCount(conversation.lastSeq, "message")}, ${formatShortDay(new Date(conversation.updatedAt))}`),
+      element("span", { class: "conversation-about" }, formatCount(conversation.lastSeq, "message")),
     ),
-    button("Delete", () => void remove(), { class: "quiet conversation-delete", "aria-label": `Delete ${title}` }),
   );
 }
 

@@ -40,6 +40,7 @@ export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conve
 function act(workspace: Workspace, action: (facts: Memory["facts"]) => Promise<unknown>): Promise<boolean> {
   return workspace.attempt(() => action(workspace.opened().facts)).then((done) => {
     workspace.changed("facts");
+    void workspace.attempt(() => workspace.refreshStats());
     return done;
   });
 }

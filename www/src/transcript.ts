@@ -1,22 +1,26 @@
 /**
- * The conversation as it was said. At most a few hundred messages are in the page at once, and the browser lays out only
- * those in sight (content-visibility), so that long conversations scroll smoothly.
+ * The conversation as it was said. A few hundred messages are in the page at once, more on demand, so that a long
+ * conversation opens at once and scrolls smoothly.
  */
 
+import { confirmAction } from "./confirm.ts";
 import { button, element, fill } from "./element.ts";
 import { inquiryCard } from "./inquiry-card.ts";
 import { messageView } from "./message-view.ts";
 import type { ShownMessage } from "./message.ts";
-import { placements } from "./placement.ts";
+import { placements, type Placement } from "./placement.ts";
 import { loadSample } from "./sample.ts";
 import { sectionLook } from "./sections.ts";
 import { showView } from "./views.ts";
 import { visibleLine } from "./visible-text.ts";
 import { formatCount, formatDay } from "./wording.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Inquiry, Workspace } from "./workspace.ts";
 
 const SHOWN_AT_FIRST = 200;
 const SHOWN_MORE = 200;
+
+/** So near to the end that new messages are followed. */
+const NEAR_END_PIXELS = 240;
 
 /** The middle column without the question box. */
 export class Transcript {
@@ -28,6 +32,10 @@ export class Transcript {
   readonly #later = button("Later messages", () => this.#show(this.#from, this.#to + SHOWN_MORE), { class: "quiet more" });
   readonly #inquiry = element("div", { class: "inquiry-place" });
   #conversationId: string | null = null;
+  #shownInquiry: Inquiry | null = null;
+  #isInquiryDue = false;
+  /** How many messages there were when they were last shown. */
+  #known = 0;
   /** First message shown, as an index, inclusive. */
   #from = 0;
   /** Last message shown, as an index, exclusive. */
@@ -39,7 +47,8 @@ export class Transcript {
     this.#scroller.append(this.#earlier, this.#list, this.#later, this.#inquiry);
     workspace.subscribe(["messages"], () => this.#messagesChanged());
     workspace.subscribe(["conversations", "messages"], () => this.#showHead());
-    workspace.subscribe(["inquiry", "model"], () => this.#inquiryChanged());
+    workspace.subscribe(["inquiry", "model"], () => this.#inquiryDue());
+    workspace.subscribe(["status"], () => this.#statusChanged());
     this.#messagesChanged();
   }
 
@@ -53,30 +62,53 @@ export class Transcript {
     }
     const node = document.getElementById(`message-${seq}`);
     if (!node) return;
-    // Twice: heights of messages not yet laid out are estimates until the first scroll has brought them in.
     node.scrollIntoView({ block: "center" });
-    requestAnimationFrame(() => {
-      node.scrollIntoView({ block: "center" });
-      node.focus({ preventScroll: true });
-    });
+    node.focus({ preventScroll: true });
     for (const other of this.#list.querySelectorAll(".pointed-at")) other.classList.remove("pointed-at");
     node.classList.add("pointed-at");
   }
 
   #messagesChanged(): void {
     const { current, messages } = this.#workspace;
-    const isOther = (current?.id ?? null) !== this.#conversationId || messages.length < this.#to;
-    const wasAtEnd = isOther || this.#to >= this.#list.querySelectorAll(".message").length + this.#from;
+    const isOther = (current?.id ?? null) !== this.#conversationId || messages.length < this.#known;
+    const isAtEnd = isOther || (this.#to === this.#known && this.#isNearEnd());
+    const isEndShown = this.#to === this.#known;
     this.#conversationId = current?.id ?? null;
+    this.#known = messages.length;
     if (messages.length === 0) {
       this.#from = this.#to = 0;
       this.#earlier.hidden = this.#later.hidden = true;
-      fill(this.#list, current ? emptyConversation() : this.#welcome());
+      fill(this.#list, this.#placeholder());
       return;
     }
     if (isOther) this.#show(messages.length - SHOWN_AT_FIRST, messages.length);
-    else if (wasAtEnd) this.#show(this.#from, messages.length);
-    this.#toEnd();
+    else this.#show(this.#from, isEndShown ? messages.length : this.#to);
+    if (isAtEnd) this.#toEnd();
+  }
+
+  #isNearEnd(): boolean {
+    const { clientHeight, scrollHeight, scrollTop } = this.#scroller;
+    return scrollHeight - scrollTop - clientHeight < NEAR_END_PIXELS;
+  }
+
+  #statusChanged(): void {
+    const isPlaceholder = this.#workspace.messages.length === 0 && !this.#workspace.status.progress;
+    if (isPlaceholder) fill(this.#list, this.#placeholder());
+  }
+
+  #placeholder(): HTMLElement {
+    const { current, memory, status } = this.#workspace;
+    if (current) return emptyConversation();
+    if (memory) return this.#welcome();
+    if (status.kind !== "error") return element("p", { class: "empty" }, "Opening the memory on this device.");
+    return element(
+      "div",
+      { class: "welcome", role: "alert" },
+      element("h2", {}, "The memory could not be opened"),
+      element("p", {}, status.words),
+      element("p", { class: "fine" }, `Code: ${status.error?.code ?? "error"}`),
+      element("p", { class: "actions" }, button("Try again", () => location.reload(), { class: "primary" })),
+    );
   }
 
   /** Puts these messages in the page; bounds outside the conversation are moved in. */
@@ -95,40 +127,49 @@ export class Transcript {
   }
 
   #toEnd(): void {
-    const down = (): void => this.#scroller.scrollTo({ top: this.#scroller.scrollHeight });
-    down();
+    this.#scroller.scrollTop = this.#scroller.scrollHeight;
+  }
+
+  /** At most once a frame: an answer that streams in changes many times a second. */
+  #inquiryDue(): void {
+    if (this.#isInquiryDue) return;
+    this.#isInquiryDue = true;
     requestAnimationFrame(() => {
-      down();
-      requestAnimationFrame(down);
+      this.#isInquiryDue = false;
+      this.#inquiryChanged();
     });
   }
 
   #inquiryChanged(): void {
-    const { inquiry } = this.#workspace;
+    const { inquiry, messages } = this.#workspace;
+    const isFollowed = this.#isNearEnd();
     const card = inquiryCard(this.#workspace, (seq) => this.goTo(seq));
     fill(this.#inquiry, card);
-    this.#placeMarks();
-    if (inquiry && card && !inquiry.answer) {
-      requestAnimationFrame(() => {
-        card.scrollIntoView({ block: "start" });
-        requestAnimationFrame(() => card.scrollIntoView({ block: "start" }));
-      });
-    } else if (inquiry?.answer) {
-      this.#toEnd();
+    if (inquiry === this.#shownInquiry) {
+      if (inquiry?.answer?.state === "writing" && isFollowed) this.#toEnd();
+      return;
     }
+    this.#shownInquiry = inquiry;
+    if (!inquiry || !card) {
+      this.#placeMarks();
+      return;
+    }
+    if (this.#to < messages.length) this.#show(messages.length - SHOWN_AT_FIRST, messages.length);
+    else this.#placeMarks();
+    card.scrollIntoView({ block: "start" });
   }
 
   /** A rail beside every message that is in the context, in its section's colour and with its section's name. */
   #placeMarks(): void {
     const { inquiry, messages } = this.#workspace;
-    const places = inquiry ? placements(inquiry.context, inquiry.conversationId, messages) : new Map();
+    const places = inquiry ? placements(inquiry.context, inquiry.conversationId, messages) : new Map<number, Placement>();
     for (const node of this.#list.querySelectorAll<HTMLElement>(".message")) {
       const place = places.get(Number(node.dataset["seq"]));
       const label = node.querySelector(".message-place");
       if (place) {
         node.dataset["section"] = place.section;
         node.classList.toggle("hit", place.isHit);
-        if (label) label.textContent = place.isHit ? "Found for this question" : `In the context: ${sectionLook(place.section).label}`;
+        if (label) label.textContent = placeWords(place);
       } else {
         delete node.dataset["section"];
         node.classList.remove("hit");
@@ -150,8 +191,18 @@ export class Transcript {
       element("h2", { class: "chat-title", id: "chat-title" }, visibleLine(current.title) || "Untitled"),
       element("p", { class: "chat-about" },
         `${formatCount(current.lastSeq, "message")}, ${formatCount(current.tokens, "token")}`),
-      button("Rename", () => this.#rename(current.title), { class: "quiet", id: "rename" }),
+      element("div", { class: "actions chat-actions" },
+        button("Rename", () => this.#rename(current.title), { class: "quiet", id: "rename" }),
+        button("Delete", () => void this.#delete(current.id, current.title), { class: "quiet", id: "delete-conversation" })),
     );
+  }
+
+  async #delete(conversationId: string, title: string): Promise<void> {
+    const name = visibleLine(title) || "Untitled";
+    const consequence = `“${name}” and everything derived from it (vectors, summary, facts learned from it) will be gone.`;
+    if (await confirmAction("Delete this conversation?", consequence, "Delete")) {
+      await this.#workspace.attempt(() => this.#workspace.remove(conversationId));
+    }
   }
 
   #rename(title: string): void {
@@ -199,6 +250,11 @@ export class Transcript {
         "No account, no key, no server: search and context run in this page, and what you type stays in this browser."),
     );
   }
+}
+
+function placeWords({ isHit, section }: Placement): string {
+  if (isHit) return "Found for this question";
+  return section === "retrieved" ? "Beside a found message" : `In the context: ${sectionLook(section).label}`;
 }
 
 function emptyConversation(): HTMLElement {

@@ -133,18 +133,17 @@ export class Workspace {
     for (const remove of this.#unsubscribe.splice(0)) remove();
     await this.memory?.close();
     this.memory = null;
-    const embedder = await createStaticEmbedder();
     const memory = await createMemory({
       userId: "demo",
       storage: indexedDbStorage({ name: "throughline-demo" }),
-      embedder,
+      embedder: createStaticEmbedder(),
       ...(this.model ? { languageModel: languageModel(this.model) } : {}),
     });
     this.memory = memory;
     this.#unsubscribe = [
       memory.on("append", ({ conversationId }) => void this.#arrived(conversationId)),
       memory.on("job", () => this.watchJobs()),
-      memory.on("fact", () => this.changed("facts")),
+      memory.on("fact", () => this.#remembered()),
       memory.on("compaction", () => this.changed("inquiry", "stats")),
       memory.on("error", (event) => this.say({ kind: "error", words: tellError(event).words, error: told(event) })),
     ];
@@ -175,17 +174,17 @@ export class Workspace {
   /** Makes a conversation the current one. */
   async select(conversationId: string): Promise<void> {
     const load = ++this.#loads;
-    const [current, history, suggestions] = await Promise.all([
+    const [current, raws, suggestions] = await Promise.all([
       this.opened().conversations.get(conversationId),
       this.opened().history(conversationId),
       this.suggestFor(conversationId),
     ]);
     if (load !== this.#loads) return;
     this.current = current;
-    this.messages = history.map((raw, index) => readMessage(raw, index + 1));
+    this.messages = raws.map((raw, index) => readMessage(raw, index + 1));
     this.suggestions = suggestions;
     this.inquiry = null;
-    location.replace(`#${encodeURIComponent(conversationId)}`);
+    history.replaceState(null, "", `#${encodeURIComponent(conversationId)}`);
     this.changed("conversations", "messages", "suggestions", "inquiry");
   }
 
@@ -278,8 +277,13 @@ export class Workspace {
     this.messages = [];
     this.suggestions = [];
     this.inquiry = null;
-    location.replace("#");
+    history.replaceState(null, "", location.pathname + location.search);
     this.changed("conversations", "messages", "suggestions", "inquiry");
+  }
+
+  #remembered(): void {
+    this.changed("facts");
+    void this.attempt(() => this.refreshStats());
   }
 
   async #arrived(conversationId: string): Promise<void> {
