@@ -1,12 +1,12 @@
 /** The page: opens the memory and puts the panels in their places. */
 
-import { composer } from "./composer.ts";
+import { Composer } from "./composer.ts";
 import { contextPanel } from "./context-panel.ts";
 import { conversationList } from "./conversation-list.ts";
 import { byId, element } from "./element.ts";
 import { factsPanel } from "./facts-panel.ts";
 import { locomoSuggestions } from "./locomo.ts";
-import { modelPanel } from "./model-panel.ts";
+import { ModelPanel } from "./model-panel.ts";
 import { SAMPLE_ID, sampleSuggestions } from "./sample.ts";
 import { statusLine } from "./status-line.ts";
 import { storagePanel } from "./storage-panel.ts";
@@ -23,7 +23,7 @@ statusLine(byId("status"), workspace);
 viewSwitch(byId("views"));
 conversationList(byId("conversations"), workspace);
 const transcript = new Transcript(byId("chat"), workspace);
-composer(byId("chat"), workspace);
+new Composer(byId("chat"), workspace);
 
 const context = element("div", { class: "panel" });
 const facts = element("div", { class: "panel" });
@@ -32,13 +32,19 @@ const model = element("div", { class: "panel" });
 contextPanel(context, workspace, (seq) => transcript.goTo(seq));
 factsPanel(facts, workspace, (conversationId, seq) => void showMessage(conversationId, seq));
 storagePanel(storage, workspace);
-modelPanel(model, workspace);
-tabs(byId("memory"), "Memory", [
+new ModelPanel(model, workspace);
+const chooseTab = tabs(byId("memory"), "Memory", [
   { id: "context", label: "Context", panel: context },
   { id: "facts", label: "Facts", panel: facts },
   { id: "storage", label: "Storage", panel: storage },
   { id: "model", label: "Model", panel: model },
 ]);
+
+let shown = workspace.inquiry;
+workspace.subscribe(["inquiry"], () => {
+  if (workspace.inquiry && workspace.inquiry !== shown) chooseTab("context");
+  shown = workspace.inquiry;
+});
 
 async function showMessage(conversationId: string, seq: number): Promise<void> {
   await workspace.attempt(async () => {

@@ -35,11 +35,7 @@ export function stopAnswering(): void {
 
 async function build(workspace: Workspace, question: string, evidence: readonly string[]): Promise<void> {
   const memory = workspace.opened();
-  const conversation = workspace.current ?? (await memory.conversations.create());
-  if (!workspace.current) {
-    workspace.current = conversation;
-    await workspace.refreshConversations();
-  }
+  const conversation = await workspace.currentOrNew();
   const { window, reserve, retrieval, system } = workspace.settings;
   const request = { conversationId: conversation.id, question, window, reserve, retrieval, system, format: "openai" as const };
   const context = await memory.buildContext(request);
@@ -74,7 +70,7 @@ async function answer(workspace: Workspace): Promise<void> {
     answering = null;
   }
   if (reply.text === "") throw new Error("The model answered with nothing. The question was not stored.");
-  await workspace.append([
+  await workspace.append(inquiry.conversationId, [
     { id: crypto.randomUUID(), role: "user", content: inquiry.question, createdAt: asked },
     { id: crypto.randomUUID(), role: "assistant", content: reply.text, createdAt: new Date().toISOString() },
   ]);

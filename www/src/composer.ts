@@ -4,88 +4,109 @@ import { ask, stopAnswering } from "./asking.ts";
 import { button, element, fill } from "./element.ts";
 import type { Workspace } from "./workspace.ts";
 
+/** Suggestions shown before all are asked for. */
 const CHIPS = 6;
 
-/** Fills the lower end of the middle column. */
-export function composer(root: HTMLElement, workspace: Workspace): void {
-  const box = element("textarea", {
+/** The lower end of the middle column. */
+export class Composer {
+  readonly #workspace: Workspace;
+  readonly #box = element("textarea", {
     id: "question",
     rows: 2,
     placeholder: "Ask about anything said before",
     "aria-describedby": "composer-hint",
     autocomplete: "off",
   });
-  const chips = element("div", { class: "chips" });
-  const toggle = button("", () => showChips(!isListOpen), { class: "quiet" });
-  const suggestions = element("div", { class: "suggestions", role: "group", "aria-label": "Suggested questions" }, toggle, chips);
-  const primary = element("button", { type: "submit", class: "primary", id: "ask" }, "Build context");
-  const store = button("Add as message", () => void storeMessage(), { id: "add-message" });
-  const stop = button("Stop", stopAnswering, { hidden: true, id: "stop" });
-  const hint = element("p", { class: "fine", id: "composer-hint" });
-  const form = element(
-    "form",
-    { class: "composer" },
-    element("label", { for: "question", class: "visually-hidden" }, "Question or message"),
-    box,
-    element("div", { class: "composer-row" }, hint, stop, store, primary),
+  readonly #ask = element("button", { type: "submit", class: "primary", id: "ask" }, "Build context");
+  readonly #store = button("Add as message", () => void this.#storeMessage(), { id: "add-message" });
+  readonly #stop = button("Stop", stopAnswering, { hidden: true, id: "stop" });
+  readonly #hint = element("p", { class: "fine", id: "composer-hint" });
+  readonly #chips = element("div", { class: "chips" });
+  readonly #all = button("All questions", () => this.#showChips(!this.#isOpen), { class: "quiet" });
+  readonly #suggestions = element(
+    "div",
+    { class: "suggestions", role: "group", "aria-label": "Suggested questions" },
+    this.#all,
+    this.#chips,
   );
-  root.append(suggestions, form);
+  #isOpen = false;
 
-  async function submit(): Promise<void> {
-    const question = box.value.trim();
-    if (question === "" || workspace.isAsking) return;
-    const known = workspace.suggestions.find((suggestion) => suggestion.question === question);
-    if ((await ask(workspace, question, known?.evidence)) && workspace.model) box.value = "";
+  constructor(root: HTMLElement, workspace: Workspace) {
+    this.#workspace = workspace;
+    const form = element(
+      "form",
+      { class: "composer" },
+      element("label", { for: "question", class: "visually-hidden" }, "Question or message"),
+      this.#box,
+      element("div", { class: "composer-row" }, this.#hint, this.#stop, this.#store, this.#ask),
+    );
+    root.append(this.#suggestions, form);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#submit();
+    });
+    this.#box.addEventListener("keydown", (event) => {
+      // While a Korean or Japanese word is being composed, Enter ends the word.
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      void this.#submit();
+    });
+    workspace.subscribe(["suggestions"], () => this.#showChips(false));
+    workspace.subscribe(["model", "inquiry", "status", "messages"], () => this.#showState());
+    this.#showChips(false);
+    this.#showState();
   }
 
-  async function storeMessage(): Promise<void> {
-    const content = box.value.trim();
+  /** Without a model, the first thing to do in an empty conversation is to say something that can be asked about later. */
+  get #isOnlyStoring(): boolean {
+    return this.#workspace.model === null && this.#workspace.messages.length === 0;
+  }
+
+  async #submit(): Promise<void> {
+    const question = this.#box.value.trim();
+    if (question === "" || this.#workspace.isAsking) return;
+    if (this.#isOnlyStoring) return this.#storeMessage();
+    const known = this.#workspace.suggestions.find((suggestion) => suggestion.question === question);
+    if ((await ask(this.#workspace, question, known?.evidence)) && this.#workspace.model) this.#box.value = "";
+  }
+
+  async #storeMessage(): Promise<void> {
+    const content = this.#box.value.trim();
     if (content === "") return;
     const message = { id: crypto.randomUUID(), role: "user", content, createdAt: new Date().toISOString() };
-    if (await workspace.attempt(() => workspace.append([message]))) {
-      box.value = "";
-      workspace.say({ kind: "ready", words: "Stored" });
-    }
+    const isStored = await this.#workspace.attempt(async () => {
+      const { id } = await this.#workspace.currentOrNew();
+      await this.#workspace.append(id, [message]);
+    });
+    if (!isStored) return;
+    this.#box.value = "";
+    this.#workspace.say({ kind: "ready", words: "Stored" });
   }
 
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void submit();
-  });
-  box.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    void submit();
-  });
-
-  let isListOpen = false;
-  const showChips = (isOpen: boolean): void => {
-    isListOpen = isOpen;
-    suggestions.hidden = workspace.suggestions.length === 0;
-    suggestions.classList.toggle("open", isOpen);
-    toggle.textContent = isOpen ? "Show fewer" : "All questions";
-    toggle.setAttribute("aria-expanded", String(isOpen));
-    toggle.hidden = workspace.suggestions.length <= CHIPS;
-    const shown = isOpen ? workspace.suggestions : workspace.suggestions.slice(0, CHIPS);
-    fill(chips, ...shown.map(({ question, evidence }) =>
+  #showChips(isOpen: boolean): void {
+    const { suggestions } = this.#workspace;
+    this.#isOpen = isOpen;
+    this.#suggestions.hidden = suggestions.length === 0;
+    this.#suggestions.classList.toggle("open", isOpen);
+    this.#all.textContent = isOpen ? "Show fewer" : "All questions";
+    this.#all.setAttribute("aria-expanded", String(isOpen));
+    this.#all.hidden = suggestions.length <= CHIPS;
+    const chips = suggestions.slice(0, isOpen ? undefined : CHIPS).map(({ question, evidence }) =>
       button(question, () => {
-        showChips(false);
-        void ask(workspace, question, evidence);
-      }, { class: "chip" })));
-  };
-  const showState = (): void => {
-    const hasModel = workspace.model !== null;
-    primary.textContent = hasModel ? "Ask" : "Build context";
-    primary.disabled = workspace.isAsking || !workspace.memory;
-    store.hidden = hasModel;
-    store.disabled = !workspace.memory;
-    stop.hidden = !workspace.isAsking || !hasModel;
-    hint.textContent = hasModel
-      ? `Answers come from ${workspace.model?.model ?? "the model"}.`
-      : "No model is on: you see the context, without an answer.";
-  };
-  workspace.subscribe(["suggestions"], () => showChips(false));
-  workspace.subscribe(["model", "inquiry", "status", "messages"], showState);
-  showChips(false);
-  showState();
+        this.#showChips(false);
+        void ask(this.#workspace, question, evidence);
+      }, { class: "chip" }));
+    fill(this.#chips, ...chips);
+  }
+
+  #showState(): void {
+    const { isAsking, memory, model } = this.#workspace;
+    const isOnlyStoring = this.#isOnlyStoring;
+    this.#ask.textContent = isOnlyStoring ? "Add as message" : model ? "Ask" : "Build context";
+    this.#ask.disabled = isAsking || !memory;
+    this.#store.hidden = model !== null || isOnlyStoring;
+    this.#store.disabled = !memory;
+    this.#stop.hidden = !isAsking || !model;
+    this.#hint.textContent = model ? `Answers come from ${model.model}.` : "No model is on: you see the context, without an answer.";
+  }
 }

@@ -76,8 +76,8 @@ function totals(inquiry: Inquiry): HTMLElement {
   const room = window - reserve;
   const saved = Math.round((1 - total / replayTokens) * 100);
   const replay = replayTokens > room
-    ? `Sending everything would take ${formatNumber(replayTokens)} tokens and not fit.`
-    : `Sending everything would take ${formatNumber(replayTokens)} tokens.`;
+    ? `Sending everything would take at least ${formatNumber(replayTokens)} tokens and not fit.`
+    : `Sending everything would take at least ${formatNumber(replayTokens)} tokens.`;
   return element(
     "div",
     { class: "totals" },

@@ -12,37 +12,50 @@ import type { Inquiry, Workspace } from "./workspace.ts";
 
 const SHOWN_FINDS = 3;
 
-/** The card, or nothing when no question is in hand. */
+/** The card, or nothing when no question is in hand. Once answered it only keeps what the answer was made from. */
 export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): HTMLElement | null {
   const { inquiry, messages } = workspace;
   if (!inquiry) return null;
   const { answer, context, question } = inquiry;
-  const found = context.receipt.sections.find(({ name }) => name === "retrieved")?.items ?? [];
+  const isAnswered = answer !== null && answer.state !== "writing" && !workspace.isAsking;
+  const figures = element(
+    "p",
+    { class: "inquiry-figures" },
+    `${formatNumber(context.tokens)} tokens instead of ${formatNumber(inquiry.replayTokens)}. `,
+    button("See the whole context", () => showView("memory"), { class: "link to-memory" }),
+  );
+  const finds = found(inquiry, messages, goTo);
   return element(
     "section",
     { class: "inquiry", "aria-label": "Your question" },
-    answer?.state === "done" ? null : element("p", { class: "asked" }, question),
-    answer && answer.state !== "done" && element("div", { class: "answer", "aria-live": "off" }, ...visibleText(answer.text)),
-    !workspace.model && element("p", { class: "fine" },
+    isAnswered ? null : element("p", { class: "asked" }, question),
+    answer && !isAnswered && element("div", { class: "answer" }, ...visibleText(answer.text)),
+    answer?.state === "stopped" ? element("p", { class: "fine" }, "You stopped this answer.") : null,
+    workspace.model ? null : element("p", { class: "fine" },
       "No model is on, so there is no answer. This is what a model would be given; the question was not stored."),
-    element(
-      "p",
-      { class: "inquiry-figures" },
-      `${formatNumber(context.tokens)} tokens instead of ${formatNumber(inquiry.replayTokens)}. `,
-      button("See the whole context", () => showView("memory"), { class: "link to-memory" }),
-    ),
-    evidenceNote(inquiry, messages),
-    element("h3", {}, found.length > 0 ? "Found for this question" : "Nothing older was looked up"),
-    found.length === 0 ? element("p", { class: "fine" }, reasonsOf(inquiry)) : null,
-    ...found.slice(0, SHOWN_FINDS).map((item) => find(item, inquiry, messages, goTo)),
-    found.length > SHOWN_FINDS ? element("p", { class: "fine" }, `${found.length - SHOWN_FINDS} more in the context.`) : null,
+    figures,
+    evidenceNote(inquiry, messages, goTo),
+    ...(isAnswered ? [element("details", {}, element("summary", {}, "What was found for it"), ...finds)] : finds),
   );
+}
+
+function found(inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement[] {
+  const items = inquiry.context.receipt.sections.find(({ name }) => name === "retrieved")?.items ?? [];
+  if (items.length === 0) {
+    return [element("h3", {}, "Nothing older was looked up"), element("p", { class: "fine" }, reasonsOf(inquiry))];
+  }
+  const more = items.length - SHOWN_FINDS;
+  return [
+    element("h3", {}, "Found for this question"),
+    ...items.slice(0, SHOWN_FINDS).map((item) => find(item, inquiry, messages, goTo)),
+    ...(more > 0 ? [element("p", { class: "fine" }, `${more} more in the context.`)] : []),
+  ];
 }
 
 function find(item: ReceiptItem, inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement {
   const held = messagesOf(item, inquiry.conversationId, messages);
   const marked = wordsToMark(inquiry.question);
-  const message = hitOf(item, held, marked);
+  const message = held.find(({ id }) => inquiry.evidence.includes(id)) ?? hitOf(item, held, marked);
   if (!message) return element("p", { class: "fine" }, "From another conversation; see the context.");
   return element(
     "div",
@@ -63,13 +76,20 @@ export function hitOf(item: ReceiptItem, held: readonly ShownMessage[], words: r
   return [...held].sort((one, other) => shared(other) - shared(one))[0];
 }
 
-function evidenceNote({ context, conversationId, evidence }: Inquiry, messages: readonly ShownMessage[]): HTMLElement | null {
-  if (evidence.length === 0) return null;
-  const found = evidenceFound(evidence, context, conversationId, messages);
-  const words = found.length > 0
-    ? `The message that answers it (${found.join(", ")}) is in the context.`
-    : `The message that answers it (${evidence.join(", ")}) is not in the context.`;
-  return element("p", { class: found.length > 0 ? "evidence found" : "evidence missing", "data-found": found.join(" ") }, words);
+/** For a suggested question: whether the message that is known to answer it made it into the context. */
+function evidenceNote(inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement | null {
+  const { context, conversationId, evidence } = inquiry;
+  const labelled = messages.filter(({ id }) => evidence.includes(id));
+  if (labelled.length === 0) return null;
+  const ids = evidenceFound(evidence, context, conversationId, messages);
+  const first = labelled.find(({ id }) => ids.includes(id));
+  const numbers = (first ? labelled.filter(({ id }) => ids.includes(id)) : labelled).map(({ seq }) => seq).join(", ");
+  return element(
+    "p",
+    { class: first ? "evidence found" : "evidence missing", "data-found": ids.join(" ") },
+    first ? `Message ${numbers}, which answers it, is in the context. ` : `Message ${numbers}, which answers it, is not in the context. `,
+    button("Show it", () => goTo((first ?? labelled[0])?.seq ?? 0), { class: "link" }),
+  );
 }
 
 function reasonsOf({ context }: Inquiry): string {

@@ -16,7 +16,7 @@ export function messageView(message: ShownMessage): HTMLElement {
       { class: "message-head" },
       element("span", { class: "speaker" }, speakerOf(role)),
       createdAt && element("time", { datetime: createdAt.toISOString() }, formatTime(createdAt)),
-      element("span", { class: "message-id", title: "The message's id" }, visibleLine(id)),
+      element("span", { class: "message-id", title: `Id: ${visibleLine(id)}` }, `#${seq}`),
       element("span", { class: "message-place" }),
     ),
     ...messageBody(message),

@@ -65,7 +65,7 @@ function toolCallsOf(calls: unknown): ShownToolCall[] {
     const called = (call as { function?: { name?: unknown; arguments?: unknown } } | null)?.function;
     if (!called) return [];
     const argumentsText = typeof called.arguments === "string" ? called.arguments : JSON.stringify(called.arguments ?? {});
-    return [{ name: String(called.name ?? "tool"), argumentsText }];
+    return [{ name: typeof called.name === "string" ? called.name : "tool", argumentsText }];
   });
 }
 

@@ -104,7 +104,8 @@ async function post(settings: ModelSettings, body: object, signal: AbortSignal):
     });
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new Error(`No answer from ${hostOf(url)}. Check the address, and that the server allows requests from this page (CORS).`);
+    const words = `No answer from ${hostOf(url)}. Check the address, and that the server allows requests from this page (CORS).`;
+    throw new Error(words, { cause: error });
   }
   if (!response.ok) throw new ModelRefusal(response.status, `The server answered ${response.status}: ${await refusalWords(response)}`);
   return response;

@@ -35,7 +35,7 @@ export function storagePanel(root: HTMLElement, workspace: Workspace): void {
     await workspace.attempt(async () => {
       const { erased, remains } = await workspace.wipe();
       const counts = Object.entries(erased).filter(([, count]) => count > 0)
-        .map(([store, count]) => `${formatNumber(count)} ${humanise(store)}`);
+        .map(([store, count]) => `${humanise(store)} ${formatNumber(count)}`);
       result.textContent = `Erased: ${counts.join(", ") || "nothing was stored"}. ${remains.join(" ")}`;
     });
   }

@@ -9,8 +9,8 @@ export interface Tab {
   panel: HTMLElement;
 }
 
-/** Fills a place with tabs; the first is chosen. */
-export function tabs(root: HTMLElement, label: string, entries: readonly Tab[]): void {
+/** Fills a place with tabs; the first is chosen. Answers with a function that chooses another. */
+export function tabs(root: HTMLElement, label: string, entries: readonly Tab[]): (id: string) => void {
   const list = element("div", { role: "tablist", class: "tabs", "aria-label": label });
   const buttons = entries.map(({ id, label: words, panel }) => {
     panel.id = `panel-${id}`;
@@ -38,4 +38,5 @@ export function tabs(root: HTMLElement, label: string, entries: readonly Tab[]):
   list.append(...buttons);
   root.append(list, ...entries.map(({ panel }) => panel));
   choose(0, false);
+  return (id) => choose(entries.findIndex((entry) => entry.id === id), false);
 }

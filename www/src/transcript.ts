@@ -258,7 +258,7 @@ function placeWords({ isHit, section }: Placement): string {
 }
 
 function emptyConversation(): HTMLElement {
-  return element("p", { class: "empty" }, "Nothing said yet. Write below; “Add as message” stores it, and later questions can find it.");
+  return element("p", { class: "empty" }, "Nothing said yet. Write below; it is stored on this device, and later questions can find it.");
 }
 
 function withDays(messages: readonly ShownMessage[]): HTMLElement[] {

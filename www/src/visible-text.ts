@@ -10,7 +10,7 @@ import { element } from "./element.js";
 const SHOWN_CHARACTERS = 20_000;
 
 const DECEPTIVE =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]|[\u{e0000}-\u{e007f}]+/gu;
+  /[^\P{Cc}\n\r\t]|[\u061c\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]|[\u{e0000}-\u{e007f}]+/gu;
 
 const FENCE = /```([^\n`]*)\n([\s\S]*?)(?:\n```|```|$)/g;
 
@@ -87,7 +87,7 @@ function revealed(text: string): (Node | string)[] {
 }
 
 function describe(characters: string): string {
-  const points = [...characters];
+  const points = Array.from(characters);
   const first = (points[0]?.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
   return points.length === 1 ? `[U+${first}]` : `[${points.length} hidden characters from U+${first}]`;
 }

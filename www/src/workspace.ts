@@ -77,7 +77,7 @@ export class Workspace {
   };
   status: Status = { kind: "busy", words: "Opening the memory" };
   /** Looks up the questions that go with a conversation; set by the page. */
-  suggestFor: (conversationId: string) => Promise<readonly Suggestion[]> = async () => [];
+  suggestFor: (conversationId: string) => Promise<readonly Suggestion[]> = () => Promise.resolve([]);
 
   readonly #listeners = new Map<Topic, Set<() => void>>();
   #loads = 0;
@@ -213,12 +213,16 @@ export class Workspace {
     await this.refreshStats();
   }
 
-  /** Stores messages in the current conversation and shows them. */
-  async append(messages: RawMessage[]): Promise<void> {
-    const conversation = this.current ?? (await this.opened().conversations.create());
-    this.current = conversation;
-    await this.opened().append(conversation.id, messages);
-    await this.#arrived(conversation.id);
+  /** Stores messages in a conversation and shows them where it is the current one. */
+  async append(conversationId: string, messages: RawMessage[]): Promise<void> {
+    await this.opened().append(conversationId, messages, { format: "openai" });
+    await this.#arrived(conversationId);
+  }
+
+  /** The current conversation; a new one where there is none. */
+  async currentOrNew(): Promise<Conversation> {
+    this.current ??= await this.opened().conversations.create();
+    return this.current;
   }
 
   /** Brings a whole conversation in, a hundred messages at a time, and opens it. What is already there stays. */
