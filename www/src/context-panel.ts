@@ -18,11 +18,12 @@ const GUIDE = ["system", "memory", "summary", "recent", "retrieved", "question"]
 export function contextPanel(root: HTMLElement, workspace: Workspace, goTo: (seq: number) => void): void {
   const shown = element("div", { class: "context" });
   root.append(shown, contextSettings(workspace));
-  let last: Inquiry["context"] | null = null;
+  let last: Inquiry | null = null;
   const update = (): void => {
     const { inquiry } = workspace;
-    if (inquiry && inquiry.context === last) return;
-    last = inquiry?.context ?? null;
+    if (inquiry && inquiry === last) return;
+    if (inquiry?.question !== last?.question) root.scrollTop = 0;
+    last = inquiry;
     fill(shown, inquiry ? built(inquiry, workspace, goTo) : nothingYet());
   };
   workspace.subscribe(["inquiry"], update);

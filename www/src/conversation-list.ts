@@ -12,7 +12,10 @@ import type { Workspace } from "./workspace.ts";
 /** Fills the sidebar and keeps it current. */
 export function conversationList(root: HTMLElement, workspace: Workspace): void {
   const list = element("ul", { class: "conversation-items", id: "conversation-items" });
-  const older = button("Show older", () => void workspace.attempt(() => workspace.listOlder()), { class: "quiet" });
+  const older = button("Show older", () => void workspace.attempt(() => workspace.listOlder()), {
+    class: "quiet",
+    hidden: true,
+  });
   const start = button("New conversation", () => open(workspace, () => workspace.create()), { class: "wide", id: "new-conversation" });
   root.append(
     element("h2", {}, "Conversations"),

@@ -13,9 +13,9 @@ import {
   type RawMessage,
   type Stats,
 } from "throughline";
-import { createStaticEmbedder } from "throughline/static-embedder";
 import { readMessage, type ShownMessage } from "./message.ts";
 import { languageModel, type ModelSettings } from "./openai-model.ts";
+import { shippedEmbedder } from "./shipped-embedder.ts";
 import { tellError, type ToldError } from "./wording.ts";
 
 /** What a change is about. */
@@ -136,7 +136,7 @@ export class Workspace {
     const memory = await createMemory({
       userId: "demo",
       storage: indexedDbStorage({ name: "throughline-demo" }),
-      embedder: createStaticEmbedder(),
+      embedder: shippedEmbedder(),
       ...(this.model ? { languageModel: languageModel(this.model) } : {}),
     });
     this.memory = memory;
