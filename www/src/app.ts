@@ -61,4 +61,8 @@ async function start(): Promise<void> {
   await workspace.refreshStats();
 }
 
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible" && workspace.memory) void workspace.attempt(() => workspace.catchUp());
+});
+
 void workspace.attempt(start);

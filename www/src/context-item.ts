@@ -1,11 +1,13 @@
 /** One piece of the context: closed a line, open the messages themselves and why they are there. */
 
-import type { ReceiptItem, Scores } from "throughline";
+import type { Scores } from "throughline";
 import { button, element, fill } from "./element.ts";
 import { hitOf } from "./inquiry-card.ts";
 import { messageLine, readMessage, speakerOf, type ShownMessage } from "./message.ts";
 import { messageQuote } from "./message-view.ts";
 import { messagesOf } from "./placement.ts";
+import { reasonWords } from "./reasons.ts";
+import type { ShownItem } from "./receipt-view.ts";
 import { visibleLine, visibleText, wordsToMark } from "./visible-text.ts";
 import { formatNumber, humanise } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
@@ -19,7 +21,7 @@ const SIGNALS: readonly [keyof Scores, string][] = [
 
 /** The entry of an item. */
 export function contextItem(
-  item: ReceiptItem,
+  item: ShownItem,
   section: string,
   inquiry: Inquiry,
   workspace: Workspace,
@@ -37,14 +39,14 @@ export function contextItem(
       "summary",
       {},
       element("span", { class: "item-title" }, titleOf(item, hit, inquiry)),
-      item.score !== null && item.score !== undefined ? element("span", { class: "item-score", title: "Score" }, item.score.toFixed(2)) : null,
+      item.score !== null ? element("span", { class: "item-score", title: "Score" }, item.score.toFixed(2)) : null,
       element("span", { class: "item-tokens" }, formatNumber(item.tokens)),
     ),
     body,
   );
   const fillBody = (): void => {
     if (body.childElementCount > 0) return;
-    fill(body, why(item, held), scores(item.scores));
+    fill(body, why(item, held), signals(item.scores));
     void content(item, section, inquiry, workspace, held, hit, words)
       .then((nodes) => body.append(...nodes))
       .catch((error: unknown) => workspace.fail(error))
@@ -60,10 +62,10 @@ export function contextItem(
   return element("li", {}, details);
 }
 
-function titleOf(item: ReceiptItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {
+function titleOf(item: ShownItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {
   if (hit) return `${speakerOf(hit.role)}: ${shortened(visibleLine(messageLine(hit)))}`;
   if (item.kind === "question") return shortened(visibleLine(inquiry.question));
-  if (item.range?.conversationId && item.range.conversationId !== inquiry.conversationId) return "From another conversation";
+  if (item.range && item.range.conversationId !== inquiry.conversationId) return "From another conversation";
   return `${humanise(item.kind)} ${visibleLine(item.id)}`;
 }
 
@@ -71,7 +73,7 @@ function shortened(line: string): string {
   return line.length > 90 ? `${line.slice(0, 88).trimEnd()}…` : line;
 }
 
-function why(item: ReceiptItem, held: readonly ShownMessage[]): HTMLElement {
+function why(item: ShownItem, held: readonly ShownMessage[]): HTMLElement {
   const first = held[0];
   const last = held.at(-1);
   const span = first && last ? (first === last ? `Message ${first.seq}` : `Messages ${first.seq} to ${last.seq}`) : humanise(item.kind);
@@ -79,15 +81,15 @@ function why(item: ReceiptItem, held: readonly ShownMessage[]): HTMLElement {
     "p",
     { class: "why" },
     element("b", {}, "Why it is here: "),
-    `${humanise(item.reason)}. `,
+    `${reasonWords(item.reason)}. `,
     element("span", { class: "fine" }, `${span}, ${formatNumber(item.tokens)} tokens.`),
   );
 }
 
-function scores(signals: Scores | null | undefined): HTMLElement | null {
-  if (!signals) return null;
+function signals(scores: Scores | null): HTMLElement | null {
+  if (!scores) return null;
   const rows = SIGNALS.flatMap(([name, label]) => {
-    const value = signals[name];
+    const value = scores[name];
     if (value === undefined || value === null) return [];
     const bar = element("span", { class: "signal-bar", "aria-hidden": true });
     bar.style.setProperty("--share", String(Math.max(0, Math.min(1, value))));
@@ -97,7 +99,7 @@ function scores(signals: Scores | null | undefined): HTMLElement | null {
 }
 
 async function content(
-  item: ReceiptItem,
+  item: ShownItem,
   section: string,
   inquiry: Inquiry,
   workspace: Workspace,
@@ -115,7 +117,7 @@ async function content(
   }
   if (held.length > 0) return held.map((message) => messageQuote(message, isFound && message === hit, words));
   const { range } = item;
-  if (!range?.conversationId) return [];
+  if (!range) return [];
   const raw = await workspace.opened().history(range.conversationId, { from: range.from, to: range.to });
   return raw.map((message, index) => {
     const shown = readMessage(message, range.from + index);

@@ -1,11 +1,12 @@
 /** The built context: how the window is used, what is in it and why, what was left out, and the exact prompt. */
 
-import type { ReceiptSection } from "throughline";
 import { contextBar } from "./context-bar.ts";
 import { contextItem } from "./context-item.ts";
 import { contextSettings } from "./context-settings.ts";
 import { element, fill } from "./element.ts";
 import { promptView } from "./prompt-view.ts";
+import { reasonSentence, reasonWords } from "./reasons.ts";
+import { foundItems, readNotes, type ShownSection } from "./receipt-view.ts";
 import { sectionLook } from "./sections.ts";
 import { visibleLine } from "./visible-text.ts";
 import { formatCount, formatNumber, humanise } from "./wording.ts";
@@ -54,7 +55,7 @@ function built(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => vo
     section.querySelector("summary")?.focus();
     section.scrollIntoView({ block: "nearest" });
   };
-  fill(sections, ...receipt.sections.filter((section) => section.tokens > 0 || section.dropped.length > 0)
+  fill(sections, ...inquiry.sections.filter((section) => section.tokens > 0 || section.dropped.length > 0)
     .map((section) => sectionView(section, inquiry, workspace, goTo)));
   return element(
     "div",
@@ -97,11 +98,12 @@ function retrievalNote(inquiry: Inquiry): HTMLElement {
     { class: "retrieval-note", "data-decision": decision, "data-mode": mode },
     element("b", {}, `Search: ${how}`),
     mode === "none" ? "" : `, ${formatCount(candidates, "candidate")}, ${ms.toFixed(1)} ms`,
-    reasons.length > 0 ? `. ${sentence(reasons.map(humanise).join("; "))}` : ".",
+    `. ${reasonSentence(reasons)}`,
+    ...readNotes(inquiry.context).map((note) => element("span", { class: "note" }, `${note.charAt(0).toUpperCase()}${note.slice(1)}.`)),
   );
 }
 
-function sectionView(section: ReceiptSection, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+function sectionView(section: ShownSection, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
   const look = sectionLook(section.name);
   const items = element("ul", { class: "items" });
   const details = element(
@@ -117,13 +119,14 @@ function sectionView(section: ReceiptSection, inquiry: Inquiry, workspace: Works
     ),
     element("p", { class: "fine" }, `${look.about} ${section.cap === null ? "" : `At most ${formatNumber(section.cap)} tokens.`}`),
     items,
-    leftOut(section),
+    leftOut(section, workspace),
   );
   // Built when opened: the recent section alone can hold a hundred messages.
+  const best = foundItems(inquiry.sections)[0];
   const fillItems = (): void => {
     if (items.childElementCount > 0) return;
-    fill(items, ...section.items.map((item, index) =>
-      contextItem(item, section.name, inquiry, workspace, goTo, section.name === "retrieved" && index === 0)));
+    fill(items, ...section.items.map((item) =>
+      contextItem(item, section.name, inquiry, workspace, goTo, section.name === "retrieved" && item === best)));
   };
   details.addEventListener("toggle", fillItems);
   if (section.name === "retrieved" && section.items.length > 0) {
@@ -133,7 +136,7 @@ function sectionView(section: ReceiptSection, inquiry: Inquiry, workspace: Works
   return details;
 }
 
-function leftOut({ dropped }: ReceiptSection): HTMLElement | null {
+function leftOut({ dropped }: ShownSection, { messages }: Workspace): HTMLElement | null {
   if (dropped.length === 0) return null;
   const tokens = dropped.reduce((sum, drop) => sum + drop.tokens, 0);
   return element(
@@ -141,13 +144,14 @@ function leftOut({ dropped }: ReceiptSection): HTMLElement | null {
     { class: "left-out" },
     element("summary", {}, `Left out: ${formatCount(dropped.length, "piece")}, ${formatCount(tokens, "token")}`),
     element("ul", {}, ...dropped.slice(0, 100).map((drop) =>
-      element("li", {}, element("span", { class: "id" }, visibleLine(drop.id)),
-        ` ${formatCount(drop.tokens, "token")}: ${humanise(drop.reason)}`))),
+      element("li", {}, `${named(drop, messages)}, ${formatCount(drop.tokens, "token")}: ${reasonWords(drop.reason)}`))),
     dropped.length > 100 ? element("p", { class: "fine" }, `and ${dropped.length - 100} more`) : null,
   );
 }
 
-function sentence(words: string): string {
-  const text = words.charAt(0).toUpperCase() + words.slice(1);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
+/** What was left out, by its number in this conversation where it is a message of it. */
+function named({ id, reason }: ShownSection["dropped"][number], messages: Workspace["messages"]): string {
+  const message = messages.find((candidate) => candidate.id === id);
+  if (!message) return visibleLine(id);
+  return reason === "outside_window" ? `Everything up to message ${message.seq}` : `Message ${message.seq}`;
 }

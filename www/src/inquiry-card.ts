@@ -1,10 +1,11 @@
 /** At the end of the transcript: the question in hand, the answer where a model is on, and what was found for it. */
 
-import type { ReceiptItem } from "throughline";
 import { button, element } from "./element.ts";
 import { messageLine, type ShownMessage } from "./message.ts";
 import { messageQuote } from "./message-view.ts";
 import { evidenceFound, messagesOf } from "./placement.ts";
+import { reasonSentence } from "./reasons.ts";
+import { foundItems, type ShownItem } from "./receipt-view.ts";
 import { showView } from "./views.ts";
 import { visibleText, wordsToMark } from "./visible-text.ts";
 import { formatNumber } from "./wording.ts";
@@ -40,9 +41,9 @@ export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): 
 }
 
 function found(inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement[] {
-  const items = inquiry.context.receipt.sections.find(({ name }) => name === "retrieved")?.items ?? [];
+  const items = foundItems(inquiry.sections);
   if (items.length === 0) {
-    return [element("h3", {}, "Nothing older was looked up"), element("p", { class: "fine" }, reasonsOf(inquiry))];
+    return [element("h3", {}, "Nothing older was needed"), element("p", { class: "fine" }, reasonsOf(inquiry))];
   }
   const more = items.length - SHOWN_FINDS;
   return [
@@ -52,7 +53,7 @@ function found(inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: 
   ];
 }
 
-function find(item: ReceiptItem, inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement {
+function find(item: ShownItem, inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement {
   const held = messagesOf(item, inquiry.conversationId, messages);
   const marked = wordsToMark(inquiry.question);
   const message = held.find(({ id }) => inquiry.evidence.includes(id)) ?? hitOf(item, held, marked);
@@ -66,7 +67,7 @@ function find(item: ReceiptItem, inquiry: Inquiry, messages: readonly ShownMessa
 }
 
 /** The message that a group was found for: the one it is named after, else the one with most of the question's words. */
-export function hitOf(item: ReceiptItem, held: readonly ShownMessage[], words: readonly string[]): ShownMessage | undefined {
+export function hitOf(item: ShownItem, held: readonly ShownMessage[], words: readonly string[]): ShownMessage | undefined {
   const named = held.find(({ id }) => id === item.id);
   if (named) return named;
   const shared = (message: ShownMessage): number => {
@@ -78,10 +79,10 @@ export function hitOf(item: ReceiptItem, held: readonly ShownMessage[], words: r
 
 /** For a suggested question: whether the message that is known to answer it made it into the context. */
 function evidenceNote(inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement | null {
-  const { context, conversationId, evidence } = inquiry;
+  const { conversationId, evidence, sections } = inquiry;
   const labelled = messages.filter(({ id }) => evidence.includes(id));
   if (labelled.length === 0) return null;
-  const ids = evidenceFound(evidence, context, conversationId, messages);
+  const ids = evidenceFound(evidence, sections, conversationId, messages);
   const first = labelled.find(({ id }) => ids.includes(id));
   const numbers = (first ? labelled.filter(({ id }) => ids.includes(id)) : labelled).map(({ seq }) => seq).join(", ");
   return element(
@@ -93,6 +94,7 @@ function evidenceNote(inquiry: Inquiry, messages: readonly ShownMessage[], goTo:
 }
 
 function reasonsOf({ context }: Inquiry): string {
-  const { reasons } = context.receipt.retrieval;
-  return reasons.length > 0 ? reasons.join("; ") : "No older message scored high enough to be worth the room.";
+  const { decision, reasons } = context.receipt.retrieval;
+  if (decision === "retrieve") return "Search ran, but no older message scored high enough to be worth the room.";
+  return reasonSentence(reasons);
 }

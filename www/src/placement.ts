@@ -1,7 +1,7 @@
 /** Which messages of a conversation a context holds, and where. */
 
-import type { Context, ReceiptItem } from "throughline";
 import type { ShownMessage } from "./message.ts";
+import type { ShownItem, ShownSection } from "./receipt-view.ts";
 
 /** A message's place in a context. */
 export interface Placement {
@@ -11,9 +11,13 @@ export interface Placement {
 }
 
 /** Places by position. Only whole messages count: a summary covers its range without holding it. */
-export function placements(context: Context, conversationId: string, messages: readonly ShownMessage[]): Map<number, Placement> {
+export function placements(
+  sections: readonly ShownSection[],
+  conversationId: string,
+  messages: readonly ShownMessage[],
+): Map<number, Placement> {
   const bySeq = new Map<number, Placement>();
-  for (const section of context.receipt.sections) {
+  for (const section of sections) {
     if (section.name !== "recent" && section.name !== "retrieved") continue;
     for (const item of section.items) {
       for (const message of messagesOf(item, conversationId, messages)) {
@@ -25,20 +29,20 @@ export function placements(context: Context, conversationId: string, messages: r
 }
 
 /** The messages of this conversation that an item holds. */
-export function messagesOf(item: ReceiptItem, conversationId: string, messages: readonly ShownMessage[]): ShownMessage[] {
+export function messagesOf(item: ShownItem, conversationId: string, messages: readonly ShownMessage[]): ShownMessage[] {
   const { range } = item;
   if (!range) return messages.filter(({ id }) => id === item.id);
-  if (range.conversationId !== undefined && range.conversationId !== conversationId) return [];
+  if (range.conversationId !== conversationId) return [];
   return messages.filter(({ seq }) => seq >= range.from && seq <= range.to);
 }
 
 /** Of these labelled messages, the ones that the context holds. */
 export function evidenceFound(
   evidence: readonly string[],
-  context: Context,
+  sections: readonly ShownSection[],
   conversationId: string,
   messages: readonly ShownMessage[],
 ): string[] {
-  const places = placements(context, conversationId, messages);
+  const places = placements(sections, conversationId, messages);
   return messages.filter(({ id, seq }) => evidence.includes(id) && places.has(seq)).map(({ id }) => id);
 }

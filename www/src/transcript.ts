@@ -162,7 +162,7 @@ export class Transcript {
   /** A rail beside every message that is in the context, in its section's colour and with its section's name. */
   #placeMarks(): void {
     const { inquiry, messages } = this.#workspace;
-    const places = inquiry ? placements(inquiry.context, inquiry.conversationId, messages) : new Map<number, Placement>();
+    const places = inquiry ? placements(inquiry.sections, inquiry.conversationId, messages) : new Map<number, Placement>();
     for (const node of this.#list.querySelectorAll<HTMLElement>(".message")) {
       const place = places.get(Number(node.dataset["seq"]));
       const label = node.querySelector(".message-place");

@@ -15,6 +15,7 @@ import {
 } from "throughline";
 import { readMessage, type ShownMessage } from "./message.ts";
 import { languageModel, type ModelSettings } from "./openai-model.ts";
+import type { ShownSection } from "./receipt-view.ts";
 import { shippedEmbedder } from "./shipped-embedder.ts";
 import { tellError, type ToldError } from "./wording.ts";
 
@@ -41,7 +42,8 @@ export interface Inquiry {
   question: string;
   evidence: readonly string[];
   context: Context;
-  /** Tokens of all messages of the conversation and the question, as far as they are counted. */
+  sections: ShownSection[];
+  /** Tokens of sending the whole conversation with the question. */
   replayTokens: number;
   answer: { text: string; state: "writing" | "done" | "stopped" } | null;
 }
@@ -250,6 +252,12 @@ export class Workspace {
     this.watchJobs();
   }
 
+  /** Reads what another tab may have changed. */
+  async catchUp(): Promise<void> {
+    if (this.current) await this.#arrived(this.current.id);
+    else if (this.memory) await this.refreshConversations();
+  }
+
   /** Reads the figures again. */
   async refreshStats(): Promise<void> {
     this.stats = await this.opened().stats();
@@ -310,7 +318,7 @@ export class Workspace {
         this.stats = stats;
         this.changed("stats");
         if (stats.jobs === 0) break;
-        const progress = { done: Math.min(stats.vectors, stats.messages), total: stats.messages };
+        const progress = indexed(stats);
         if (this.status.kind !== "error" && !this.isAsking) this.say({ kind: "busy", words: "Indexing by meaning", progress });
         await Promise.race([memory.settled(), new Promise((resolve) => setTimeout(resolve, 250))]);
       }
@@ -319,6 +327,13 @@ export class Workspace {
       if (this.memory === memory && !isMemoryError(error, "closed")) this.fail(error);
     }
   }
+}
+
+/** How many messages have been through the embedder. */
+function indexed(stats: Stats): { done: number; total: number } {
+  const { waitingForVectors } = stats as { waitingForVectors?: unknown };
+  const done = typeof waitingForVectors === "number" ? stats.messages - waitingForVectors : Math.min(stats.vectors, stats.messages);
+  return { done, total: stats.messages };
 }
 
 function told(event: { code: string; message: string }): ToldError {
