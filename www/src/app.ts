@@ -1,0 +1,68 @@
+/** The page: opens the memory and puts the panels in their places. */
+
+import { Composer } from "./composer.ts";
+import { contextPanel } from "./context-panel.ts";
+import { conversationList } from "./conversation-list.ts";
+import { byId, element } from "./element.ts";
+import { factsPanel } from "./facts-panel.ts";
+import { locomoSuggestions } from "./locomo.ts";
+import { ModelPanel } from "./model-panel.ts";
+import { SAMPLE_ID, sampleSuggestions } from "./sample.ts";
+import { statusLine } from "./status-line.ts";
+import { storagePanel } from "./storage-panel.ts";
+import { tabs } from "./tabs.ts";
+import { Transcript } from "./transcript.ts";
+import { viewSwitch } from "./views.ts";
+import { Workspace } from "./workspace.ts";
+
+const workspace = new Workspace();
+workspace.suggestFor = (conversationId) =>
+  (conversationId === SAMPLE_ID ? sampleSuggestions() : locomoSuggestions(conversationId)).catch(() => []);
+
+statusLine(byId("status"), workspace);
+viewSwitch(byId("views"));
+conversationList(byId("conversations"), workspace);
+const transcript = new Transcript(byId("chat"), workspace);
+new Composer(byId("chat"), workspace);
+
+const context = element("div", { class: "panel" });
+const facts = element("div", { class: "panel" });
+const storage = element("div", { class: "panel" });
+const model = element("div", { class: "panel" });
+contextPanel(context, workspace, (seq) => transcript.goTo(seq));
+factsPanel(facts, workspace, (conversationId, seq) => void showMessage(conversationId, seq));
+storagePanel(storage, workspace);
+new ModelPanel(model, workspace);
+const chooseTab = tabs(byId("memory"), "Memory", [
+  { id: "context", label: "Context", panel: context },
+  { id: "facts", label: "Facts", panel: facts },
+  { id: "storage", label: "Storage", panel: storage },
+  { id: "model", label: "Model", panel: model },
+]);
+
+let shown = workspace.inquiry;
+workspace.subscribe(["inquiry"], () => {
+  if (workspace.inquiry && workspace.inquiry !== shown) chooseTab("context");
+  shown = workspace.inquiry;
+});
+
+async function showMessage(conversationId: string, seq: number): Promise<void> {
+  await workspace.attempt(async () => {
+    if (workspace.current?.id !== conversationId) await workspace.select(conversationId);
+    transcript.goTo(seq);
+  });
+}
+
+async function start(): Promise<void> {
+  await workspace.open();
+  const asked = decodeURIComponent(location.hash.slice(1));
+  const known = workspace.conversations.find(({ id }) => id === asked) ?? workspace.conversations[0];
+  if (known) await workspace.select(known.id);
+  await workspace.refreshStats();
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible" && workspace.memory) void workspace.attempt(() => workspace.catchUp());
+});
+
+void workspace.attempt(start);

@@ -1,0 +1,112 @@
+/** The question box with the suggested questions above it. */
+
+import { ask, stopAnswering } from "./asking.ts";
+import { button, element, fill } from "./element.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Suggestions shown before all are asked for. */
+const CHIPS = 6;
+
+/** The lower end of the middle column. */
+export class Composer {
+  readonly #workspace: Workspace;
+  readonly #box = element("textarea", {
+    id: "question",
+    rows: 2,
+    placeholder: "Ask about anything said before",
+    "aria-describedby": "composer-hint",
+    autocomplete: "off",
+  });
+  readonly #ask = element("button", { type: "submit", class: "primary", id: "ask" }, "Build context");
+  readonly #store = button("Add as message", () => void this.#storeMessage(), { id: "add-message" });
+  readonly #stop = button("Stop", stopAnswering, { hidden: true, id: "stop" });
+  readonly #hint = element("p", { class: "fine", id: "composer-hint" });
+  readonly #chips = element("div", { class: "chips" });
+  readonly #all = button("All questions", () => this.#showChips(!this.#isOpen), { class: "quiet" });
+  readonly #suggestions = element(
+    "div",
+    { class: "suggestions", role: "group", "aria-label": "Suggested questions" },
+    this.#all,
+    this.#chips,
+  );
+  #isOpen = false;
+
+  constructor(root: HTMLElement, workspace: Workspace) {
+    this.#workspace = workspace;
+    const form = element(
+      "form",
+      { class: "composer" },
+      element("label", { for: "question", class: "visually-hidden" }, "Question or message"),
+      this.#box,
+      element("div", { class: "composer-row" }, this.#hint, this.#stop, this.#store, this.#ask),
+    );
+    root.append(this.#suggestions, form);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#submit();
+    });
+    this.#box.addEventListener("keydown", (event) => {
+      // While a Korean or Japanese word is being composed, Enter ends the word.
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      void this.#submit();
+    });
+    workspace.subscribe(["suggestions"], () => this.#showChips(false));
+    workspace.subscribe(["model", "inquiry", "status", "messages"], () => this.#showState());
+    this.#showChips(false);
+    this.#showState();
+  }
+
+  /** Without a model, the first thing to do in an empty conversation is to say something that can be asked about later. */
+  get #isOnlyStoring(): boolean {
+    return this.#workspace.model === null && this.#workspace.messages.length === 0;
+  }
+
+  async #submit(): Promise<void> {
+    const question = this.#box.value.trim();
+    if (question === "" || this.#workspace.isAsking) return;
+    if (this.#isOnlyStoring) return this.#storeMessage();
+    const known = this.#workspace.suggestions.find((suggestion) => suggestion.question === question);
+    if ((await ask(this.#workspace, question, known?.evidence)) && this.#workspace.model) this.#box.value = "";
+  }
+
+  async #storeMessage(): Promise<void> {
+    const content = this.#box.value.trim();
+    if (content === "") return;
+    const message = { id: crypto.randomUUID(), role: "user", content, createdAt: new Date().toISOString() };
+    const isStored = await this.#workspace.attempt(async () => {
+      const { id } = await this.#workspace.currentOrNew();
+      await this.#workspace.append(id, [message]);
+    });
+    if (!isStored) return;
+    this.#box.value = "";
+    this.#workspace.say({ kind: "ready", words: "Stored" });
+  }
+
+  #showChips(isOpen: boolean): void {
+    const { suggestions } = this.#workspace;
+    this.#isOpen = isOpen;
+    this.#suggestions.hidden = suggestions.length === 0;
+    this.#suggestions.classList.toggle("open", isOpen);
+    this.#all.textContent = isOpen ? "Show fewer" : "All questions";
+    this.#all.setAttribute("aria-expanded", String(isOpen));
+    this.#all.hidden = suggestions.length <= CHIPS;
+    const chips = suggestions.slice(0, isOpen ? undefined : CHIPS).map(({ question, evidence }) =>
+      button(question, () => {
+        this.#showChips(false);
+        void ask(this.#workspace, question, evidence);
+      }, { class: "chip" }));
+    fill(this.#chips, ...chips);
+  }
+
+  #showState(): void {
+    const { isAsking, memory, model } = this.#workspace;
+    const isOnlyStoring = this.#isOnlyStoring;
+    this.#ask.textContent = isOnlyStoring ? "Add as message" : model ? "Ask" : "Build context";
+    this.#ask.disabled = isAsking || !memory;
+    this.#store.hidden = model !== null || isOnlyStoring;
+    this.#store.disabled = !memory;
+    this.#stop.hidden = !isAsking || !model;
+    this.#hint.textContent = model ? `Answers come from ${model.model}.` : "No model is on: you see the context, without an answer.";
+  }
+}

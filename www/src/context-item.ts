@@ -1,0 +1,134 @@
+/** One piece of the context: closed a line, open the messages themselves and why they are there. */
+
+import type { Scores } from "throughline";
+import { button, element, fill } from "./element.ts";
+import { hitOf } from "./inquiry-card.ts";
+import { messageLine, readMessage, speakerOf, type ShownMessage } from "./message.ts";
+import { messageQuote } from "./message-view.ts";
+import { messagesOf } from "./placement.ts";
+import { reasonWords } from "./reasons.ts";
+import type { ShownItem } from "./receipt-view.ts";
+import { visibleLine, visibleText, wordsToMark } from "./visible-text.ts";
+import { formatNumber, humanise } from "./wording.ts";
+import type { Inquiry, Workspace } from "./workspace.ts";
+
+const SIGNALS: readonly [keyof Scores, string][] = [
+  ["semantic", "Meaning"],
+  ["keyword", "Words"],
+  ["recency", "Recency"],
+  ["reference", "Named"],
+];
+
+/** The entry of an item. */
+export function contextItem(
+  item: ShownItem,
+  section: string,
+  inquiry: Inquiry,
+  workspace: Workspace,
+  goTo: (seq: number) => void,
+  isOpen: boolean,
+): HTMLElement {
+  const words = section === "retrieved" ? wordsToMark(inquiry.question) : [];
+  const held = messagesOf(item, inquiry.conversationId, workspace.messages);
+  const hit = hitOf(item, held, words);
+  const body = element("div", { class: "item-body" });
+  const details = element(
+    "details",
+    { class: "item", "data-item": item.id, "data-kind": item.kind },
+    element(
+      "summary",
+      {},
+      element("span", { class: "item-title" }, titleOf(item, hit, inquiry)),
+      item.score !== null ? element("span", { class: "item-score", title: "Score" }, item.score.toFixed(2)) : null,
+      element("span", { class: "item-tokens" }, formatNumber(item.tokens)),
+    ),
+    body,
+  );
+  const fillBody = (): void => {
+    if (body.childElementCount > 0) return;
+    fill(body, why(item, held), signals(item.scores));
+    void content(item, section, inquiry, workspace, held, hit, words)
+      .then((nodes) => body.append(...nodes))
+      .catch((error: unknown) => workspace.fail(error))
+      .finally(() => {
+        if (hit) body.append(button("Show in the conversation", () => goTo(hit.seq), { class: "link" }));
+      });
+  };
+  details.addEventListener("toggle", fillBody);
+  if (isOpen) {
+    details.open = true;
+    fillBody();
+  }
+  return element("li", {}, details);
+}
+
+function titleOf(item: ShownItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {
+  if (hit) return `${speakerOf(hit.role)}: ${shortened(visibleLine(messageLine(hit)))}`;
+  if (item.kind === "question") return shortened(visibleLine(inquiry.question));
+  if (item.range && item.range.conversationId !== inquiry.conversationId) return "From another conversation";
+  return `${humanise(item.kind)} ${visibleLine(item.id)}`;
+}
+
+function shortened(line: string): string {
+  return line.length > 90 ? `${line.slice(0, 88).trimEnd()}…` : line;
+}
+
+function why(item: ShownItem, held: readonly ShownMessage[]): HTMLElement {
+  const first = held[0];
+  const last = held.at(-1);
+  const span = first && last ? (first === last ? `Message ${first.seq}` : `Messages ${first.seq} to ${last.seq}`) : humanise(item.kind);
+  return element(
+    "p",
+    { class: "why" },
+    element("b", {}, "Why it is here: "),
+    `${reasonWords(item.reason)}. `,
+    element("span", { class: "fine" }, `${span}, ${formatNumber(item.tokens)} tokens.`),
+  );
+}
+
+function signals(scores: Scores | null): HTMLElement | null {
+  if (!scores) return null;
+  const rows = SIGNALS.flatMap(([name, label]) => {
+    const value = scores[name];
+    if (value === undefined || value === null) return [];
+    const bar = element("span", { class: "signal-bar", "aria-hidden": true });
+    bar.style.setProperty("--share", String(Math.max(0, Math.min(1, value))));
+    return [element("div", { class: "signal" }, element("dt", {}, label), element("dd", {}, bar, value.toFixed(2)))];
+  });
+  return element("dl", { class: "signals" }, ...rows);
+}
+
+async function content(
+  item: ShownItem,
+  section: string,
+  inquiry: Inquiry,
+  workspace: Workspace,
+  held: readonly ShownMessage[],
+  hit: ShownMessage | undefined,
+  words: readonly string[],
+): Promise<Node[]> {
+  const isFound = section === "retrieved";
+  if (section === "question") return visibleText(inquiry.question);
+  if (section === "system") return visibleText(workspace.settings.system);
+  if (section === "summary") return summaryText(workspace, inquiry.conversationId);
+  if (section === "memory") {
+    const fact = await workspace.opened().facts.get(item.id).catch(() => null);
+    return fact ? visibleText(fact.fact) : [];
+  }
+  if (held.length > 0) return held.map((message) => messageQuote(message, isFound && message === hit, words));
+  const { range } = item;
+  if (!range) return [];
+  const raw = await workspace.opened().history(range.conversationId, { from: range.from, to: range.to });
+  return raw.map((message, index) => {
+    const shown = readMessage(message, range.from + index);
+    return messageQuote(shown, isFound && shown.id === item.id, words);
+  });
+}
+
+async function summaryText(workspace: Workspace, conversationId: string): Promise<Node[]> {
+  const summary = await workspace.opened().summary(conversationId);
+  return (summary?.sections ?? []).flatMap(({ name, items }) => [
+    element("h4", {}, humanise(name)),
+    element("ul", {}, ...items.map((line) => element("li", {}, visibleLine(line)))),
+  ]);
+}

@@ -1,0 +1,157 @@
+/** The built context: how the window is used, what is in it and why, what was left out, and the exact prompt. */
+
+import { contextBar } from "./context-bar.ts";
+import { contextItem } from "./context-item.ts";
+import { contextSettings } from "./context-settings.ts";
+import { element, fill } from "./element.ts";
+import { promptView } from "./prompt-view.ts";
+import { reasonSentence, reasonWords } from "./reasons.ts";
+import { foundItems, readNotes, type ShownSection } from "./receipt-view.ts";
+import { sectionLook } from "./sections.ts";
+import { visibleLine } from "./visible-text.ts";
+import { formatCount, formatNumber, humanise } from "./wording.ts";
+import type { Inquiry, Workspace } from "./workspace.ts";
+
+/** The sections that every app has, in the order of the prompt. */
+const GUIDE = ["system", "memory", "summary", "recent", "retrieved", "question"];
+
+/** Fills the panel and keeps it current. `goTo` scrolls the transcript. */
+export function contextPanel(root: HTMLElement, workspace: Workspace, goTo: (seq: number) => void): void {
+  const shown = element("div", { class: "context" });
+  root.append(shown, contextSettings(workspace));
+  let last: Inquiry | null = null;
+  const update = (): void => {
+    const { inquiry } = workspace;
+    if (inquiry && inquiry === last) return;
+    if (inquiry?.question !== last?.question) root.scrollTop = 0;
+    last = inquiry;
+    fill(shown, inquiry ? built(inquiry, workspace, goTo) : nothingYet());
+  };
+  workspace.subscribe(["inquiry"], update);
+  update();
+}
+
+function nothingYet(): HTMLElement {
+  return element(
+    "div",
+    { class: "empty" },
+    element("h2", {}, "No context yet"),
+    element("p", {}, "Ask a question. Here you then see every token that a model would be sent, and the reason for each piece:"),
+    element("ul", { class: "section-guide" }, ...GUIDE.map((name) => {
+      const { about, label } = sectionLook(name);
+      return element("li", {}, element("span", { class: "swatch", "data-section": name, "aria-hidden": true }),
+        element("span", {}, element("b", {}, label), ` ${about}`));
+    })),
+  );
+}
+
+function built(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+  const { receipt } = inquiry.context;
+  const sections = element("div", { class: "sections" });
+  const show = (name: string): void => {
+    const section = sections.querySelector<HTMLDetailsElement>(`details[data-section="${CSS.escape(name)}"]`);
+    if (!section) return;
+    section.open = true;
+    section.querySelector("summary")?.focus();
+    section.scrollIntoView({ block: "nearest" });
+  };
+  fill(sections, ...inquiry.sections.filter((section) => section.tokens > 0 || section.dropped.length > 0)
+    .map((section) => sectionView(section, inquiry, workspace, goTo)));
+  return element(
+    "div",
+    {},
+    element("p", { class: "context-question" }, visibleLine(inquiry.question)),
+    totals(inquiry),
+    contextBar(receipt, show),
+    retrievalNote(inquiry),
+    receipt.repairs.length > 0 ? element("p", { class: "fine" }, `${formatCount(receipt.repairs.length, "repair")}: ${receipt.repairs
+      .map((repair) => (typeof repair === "string" ? humanise(repair) : JSON.stringify(repair))).join("; ")}`) : null,
+    element("h3", {}, "What is in it"),
+    sections,
+    promptView(inquiry.context),
+  );
+}
+
+function totals(inquiry: Inquiry): HTMLElement {
+  const { total, window, reserve, exact } = inquiry.context.receipt.tokens;
+  const { replayTokens } = inquiry;
+  const room = window - reserve;
+  const saved = Math.round((1 - total / replayTokens) * 100);
+  const replay = replayTokens > room
+    ? `Sending everything would take at least ${formatNumber(replayTokens)} tokens and not fit.`
+    : `Sending everything would take at least ${formatNumber(replayTokens)} tokens.`;
+  return element(
+    "div",
+    { class: "totals" },
+    element("p", { class: "total" },
+      element("strong", { id: "context-total", "data-tokens": total }, formatNumber(total)),
+      ` of ${formatNumber(room)} tokens${exact === false ? " (estimated)" : ""}`),
+    element("p", { class: "fine" }, `${replay} `, saved > 0 ? element("b", { class: "saving" }, `${saved}% saved.`) : null),
+  );
+}
+
+function retrievalNote(inquiry: Inquiry): HTMLElement {
+  const { decision, reasons, mode, candidates, ms } = inquiry.context.receipt.retrieval;
+  const how = { hybrid: "by words and meaning", lexical: "by words only", none: "not run" }[mode] ?? humanise(mode);
+  return element(
+    "p",
+    { class: "retrieval-note", "data-decision": decision, "data-mode": mode },
+    element("b", {}, `Search: ${how}`),
+    mode === "none" ? "" : `, ${formatCount(candidates, "candidate")}, ${ms.toFixed(1)} ms`,
+    `. ${reasonSentence(reasons)}`,
+    ...readNotes(inquiry.context).map((note) => element("span", { class: "note" }, `${note.charAt(0).toUpperCase()}${note.slice(1)}.`)),
+  );
+}
+
+function sectionView(section: ShownSection, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+  const look = sectionLook(section.name);
+  const items = element("ul", { class: "items" });
+  const details = element(
+    "details",
+    { class: "section", "data-section": section.name },
+    element(
+      "summary",
+      {},
+      element("span", { class: "swatch", "data-section": section.name, "aria-hidden": true }),
+      element("span", { class: "section-label" }, look.label),
+      element("span", { class: "section-count" }, section.items.length > 1 ? formatCount(section.items.length, "piece") : ""),
+      element("span", { class: "section-tokens" }, formatNumber(section.tokens)),
+    ),
+    element("p", { class: "fine" }, `${look.about} ${section.cap === null ? "" : `At most ${formatNumber(section.cap)} tokens.`}`),
+    items,
+    leftOut(section, workspace),
+  );
+  // Built when opened: the recent section alone can hold a hundred messages.
+  const best = foundItems(inquiry.sections)[0];
+  const fillItems = (): void => {
+    if (items.childElementCount > 0) return;
+    fill(items, ...section.items.map((item) =>
+      contextItem(item, section.name, inquiry, workspace, goTo, section.name === "retrieved" && item === best)));
+  };
+  details.addEventListener("toggle", fillItems);
+  if (section.name === "retrieved" && section.items.length > 0) {
+    details.open = true;
+    fillItems();
+  }
+  return details;
+}
+
+function leftOut({ dropped }: ShownSection, { messages }: Workspace): HTMLElement | null {
+  if (dropped.length === 0) return null;
+  const tokens = dropped.reduce((sum, drop) => sum + drop.tokens, 0);
+  return element(
+    "details",
+    { class: "left-out" },
+    element("summary", {}, `Left out: ${formatCount(dropped.length, "piece")}, ${formatCount(tokens, "token")}`),
+    element("ul", {}, ...dropped.slice(0, 100).map((drop) =>
+      element("li", {}, `${named(drop, messages)}, ${formatCount(drop.tokens, "token")}: ${reasonWords(drop.reason)}`))),
+    dropped.length > 100 ? element("p", { class: "fine" }, `and ${dropped.length - 100} more`) : null,
+  );
+}
+
+/** What was left out, by its number in this conversation where it is a message of it. */
+function named({ id, reason }: ShownSection["dropped"][number], messages: Workspace["messages"]): string {
+  const message = messages.find((candidate) => candidate.id === id);
+  if (!message) return visibleLine(id);
+  return reason === "outside_window" ? `Everything up to message ${message.seq}` : `Message ${message.seq}`;
+}

@@ -1,0 +1,94 @@
+/** The list of conversations, with what starts a new one: empty, the sample, a file, or the measuring data. */
+
+import { button, element, fill } from "./element.ts";
+import { importFile } from "./import-file.ts";
+import { loadLocomo, locomoConversations } from "./locomo.ts";
+import { loadSample } from "./sample.ts";
+import { showView } from "./views.ts";
+import { visibleLine } from "./visible-text.ts";
+import { formatCount } from "./wording.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Fills the sidebar and keeps it current. */
+export function conversationList(root: HTMLElement, workspace: Workspace): void {
+  const list = element("ul", { class: "conversation-items", id: "conversation-items" });
+  const older = button("Show older", () => void workspace.attempt(() => workspace.listOlder()), {
+    class: "quiet",
+    hidden: true,
+  });
+  const start = button("New conversation", () => open(workspace, () => workspace.create()), { class: "wide", id: "new-conversation" });
+  root.append(
+    element("h2", {}, "Conversations"),
+    start,
+    list,
+    older,
+    element("h2", { class: "later" }, "Bring one in"),
+    button("Sample conversation", () => open(workspace, () => loadSample(workspace)), { class: "wide", id: "load-sample" }),
+    fileInput(workspace),
+    measuringData(workspace),
+  );
+  workspace.subscribe(["conversations"], () => {
+    older.hidden = !workspace.olderConversations;
+    const rows = workspace.conversations.map((conversation) => row(workspace, conversation));
+    fill(list, ...(rows.length > 0 ? rows : [element("li", { class: "empty" }, "None yet.")]));
+  });
+}
+
+/** Runs an action that opens a conversation, and shows it on small screens. */
+function open(workspace: Workspace, action: () => Promise<unknown>): void {
+  void workspace.attempt(action).then((done) => {
+    if (done) showView("chat");
+  });
+}
+
+function row(workspace: Workspace, conversation: Workspace["conversations"][number]): HTMLElement {
+  const isCurrent = conversation.id === workspace.current?.id;
+  const title = visibleLine(conversation.title) || "Untitled";
+  return element(
+    "li",
+    { class: isCurrent ? "conversation current" : "conversation" },
+    element(
+      "button",
+      {
+        type: "button",
+        class: "conversation-open",
+        "aria-current": isCurrent ? "true" : undefined,
+        "data-conversation": conversation.id,
+        on: { click: () => open(workspace, () => workspace.select(conversation.id)) },
+      },
+      element("span", { class: "conversation-title" }, title),
+      element("span", { class: "conversation-about" }, formatCount(conversation.lastSeq, "message")),
+    ),
+  );
+}
+
+function fileInput(workspace: Workspace): HTMLElement {
+  const input = element("input", { type: "file", accept: ".json,application/json", id: "import-file", class: "visually-hidden" });
+  input.addEventListener("change", () => {
+    const file = input.files?.[0];
+    input.value = "";
+    if (!file) return;
+    open(workspace, async () => {
+      const words = await importFile(workspace, file);
+      workspace.say({ kind: "ready", words });
+    });
+  });
+  return element("label", { class: "button wide", for: "import-file" }, "JSON file of messages", input);
+}
+
+function measuringData(workspace: Workspace): HTMLElement {
+  const choice = element("select", { id: "locomo" });
+  const label = element("label", { class: "measuring", hidden: true }, "Measuring data (LoCoMo)", choice);
+  void locomoConversations().then((conversations) => {
+    label.hidden = conversations.length === 0;
+    const options = conversations.map(({ id, a, b, turns }) =>
+      element("option", { value: id }, `${a} and ${b}, ${formatCount(turns.length, "message")}`));
+    fill(choice, element("option", { value: "" }, "Choose one"), ...options);
+    choice.addEventListener("change", () => {
+      const chosen = conversations.find(({ id }) => id === choice.value);
+      choice.value = "";
+      if (chosen) open(workspace, () => loadLocomo(workspace, chosen));
+    });
+  });
+  return label;
+}

@@ -1,0 +1,50 @@
+/** One message as an element: who, when, text, tool calls. */
+
+import { element } from "./element.ts";
+import { speakerOf, type ShownMessage } from "./message.ts";
+import { visibleLine, visibleText } from "./visible-text.ts";
+import { formatShortDay, formatTime } from "./wording.ts";
+
+/** A message as it stands in the transcript. */
+export function messageView(message: ShownMessage): HTMLElement {
+  const { createdAt, id, role, seq } = message;
+  return element(
+    "article",
+    { class: `message from-${role}`, id: `message-${seq}`, "data-seq": seq, "data-message-id": id, tabindex: -1 },
+    element(
+      "header",
+      { class: "message-head" },
+      element("span", { class: "speaker" }, speakerOf(role)),
+      createdAt && element("time", { datetime: createdAt.toISOString() }, formatTime(createdAt)),
+      element("span", { class: "message-id", title: `Id: ${visibleLine(id)}` }, `#${seq}`),
+      element("span", { class: "message-place" }),
+    ),
+    ...messageBody(message),
+  );
+}
+
+/** A message as it stands in a list of what was found, with these words marked. */
+export function messageQuote(message: ShownMessage, isHit: boolean, marked: readonly string[]): HTMLElement {
+  const date = message.createdAt ? `, ${formatShortDay(message.createdAt)}` : "";
+  return element(
+    "div",
+    { class: isHit ? "quote hit" : "quote" },
+    element("p", { class: "quote-head" }, `${speakerOf(message.role)}, message ${message.seq}${date}`),
+    ...messageBody(message, marked),
+  );
+}
+
+function messageBody(message: ShownMessage, marked: readonly string[] = []): Node[] {
+  const calls = message.toolCalls.map((call) =>
+    element(
+      "p",
+      { class: "tool-call" },
+      element("span", { class: "tool-name" }, `Calls ${visibleLine(call.name)}`),
+      element("code", {}, visibleLine(call.argumentsText)),
+    ),
+  );
+  if (message.role === "tool") {
+    return [element("pre", { class: "code", tabindex: 0, "aria-label": "Tool result" }, element("code", {}, ...visibleText(message.text)))];
+  }
+  return [...visibleText(message.text, marked), ...calls];
+}

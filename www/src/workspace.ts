@@ -1,0 +1,341 @@
+/**
+ * What the page shows at this moment, and what can be done to it. Panels read the fields, subscribe to topics and call
+ * the methods; nothing else holds state. Everything durable is in the memory.
+ */
+
+import {
+  createMemory,
+  indexedDbStorage,
+  isMemoryError,
+  type Context,
+  type Conversation,
+  type Memory,
+  type RawMessage,
+  type Stats,
+} from "throughline";
+import { readMessage, type ShownMessage } from "./message.ts";
+import { languageModel, type ModelSettings } from "./openai-model.ts";
+import type { ShownSection } from "./receipt-view.ts";
+import { shippedEmbedder } from "./shipped-embedder.ts";
+import { tellError, type ToldError } from "./wording.ts";
+
+/** What a change is about. */
+export type Topic = "conversations" | "messages" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions";
+
+/** How a context is built. */
+export interface ContextSettings {
+  window: number;
+  reserve: number;
+  retrieval: "auto" | "always" | "never";
+  system: string;
+}
+
+/** A question that can be asked with one click, with the ids of the messages that answer it. */
+export interface Suggestion {
+  question: string;
+  evidence: readonly string[];
+}
+
+/** The question in hand, its context and, with a model, its answer. */
+export interface Inquiry {
+  conversationId: string;
+  question: string;
+  evidence: readonly string[];
+  context: Context;
+  sections: ShownSection[];
+  /** Tokens of sending the whole conversation with the question. */
+  replayTokens: number;
+  answer: { text: string; state: "writing" | "done" | "stopped" } | null;
+}
+
+/** What the status line says. */
+export interface Status {
+  kind: "busy" | "ready" | "error";
+  words: string;
+  error?: ToldError;
+  /** Work done so far, where it can be told. */
+  progress?: { done: number; total: number };
+}
+
+const CHUNK_MESSAGES = 100;
+
+/** The state of the page. */
+export class Workspace {
+  memory: Memory | null = null;
+  conversations: Conversation[] = [];
+  olderConversations: string | null = null;
+  current: Conversation | null = null;
+  messages: ShownMessage[] = [];
+  suggestions: readonly Suggestion[] = [];
+  inquiry: Inquiry | null = null;
+  isAsking = false;
+  model: ModelSettings | null = null;
+  stats: Stats | null = null;
+  settings: ContextSettings = {
+    window: 8_000,
+    reserve: 1_000,
+    retrieval: "auto",
+    system: "You are the assistant of this conversation. Answer from it, briefly, and say so when it does not hold the answer.",
+  };
+  status: Status = { kind: "busy", words: "Opening the memory" };
+  /** Looks up the questions that go with a conversation; set by the page. */
+  suggestFor: (conversationId: string) => Promise<readonly Suggestion[]> = () => Promise.resolve([]);
+
+  readonly #listeners = new Map<Topic, Set<() => void>>();
+  #loads = 0;
+  #watching = false;
+  #isBringingIn = false;
+  #unsubscribe: (() => void)[] = [];
+
+  /** Calls the listener after every change of these topics. */
+  subscribe(topics: readonly Topic[], listener: () => void): void {
+    for (const topic of topics) {
+      const listeners = this.#listeners.get(topic) ?? new Set();
+      this.#listeners.set(topic, listeners.add(listener));
+    }
+  }
+
+  /** Tells the listeners of a topic. */
+  changed(...topics: Topic[]): void {
+    for (const topic of topics) for (const listener of this.#listeners.get(topic) ?? []) listener();
+  }
+
+  /** Sets the status line. */
+  say(status: Status): void {
+    this.status = status;
+    this.changed("status");
+  }
+
+  /** Tells a failure in the status line. */
+  fail(error: unknown): void {
+    const told = tellError(error);
+    this.say({ kind: "error", words: told.words, error: told });
+  }
+
+  /** Runs an action and tells its failure. True when it went well. */
+  async attempt(action: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  /** The open memory; a typed error before it is open. */
+  opened(): Memory {
+    if (!this.memory) throw new Error("The memory is not open yet.");
+    return this.memory;
+  }
+
+  /** Opens the memory, or opens it again with the model that is set now. */
+  async open(): Promise<void> {
+    this.say({ kind: "busy", words: "Opening the memory" });
+    for (const remove of this.#unsubscribe.splice(0)) remove();
+    await this.memory?.close();
+    this.memory = null;
+    const memory = await createMemory({
+      userId: "demo",
+      storage: indexedDbStorage({ name: "throughline-demo" }),
+      embedder: shippedEmbedder(),
+      ...(this.model ? { languageModel: languageModel(this.model) } : {}),
+    });
+    this.memory = memory;
+    this.#unsubscribe = [
+      memory.on("append", ({ conversationId }) => void this.#arrived(conversationId)),
+      memory.on("job", () => this.watchJobs()),
+      memory.on("fact", () => this.#remembered()),
+      memory.on("compaction", () => this.changed("inquiry", "stats")),
+      memory.on("error", (event) => this.say({ kind: "error", words: tellError(event).words, error: told(event) })),
+    ];
+    await this.refreshConversations();
+    this.say({ kind: "ready", words: "Ready" });
+    this.changed("model", "facts");
+    this.watchJobs();
+  }
+
+  /** Reads the list of conversations again. */
+  async refreshConversations(): Promise<void> {
+    const page = await this.opened().conversations.list({ limit: 100 });
+    this.conversations = page.items;
+    this.olderConversations = page.next;
+    if (this.current) this.current = page.items.find((item) => item.id === this.current?.id) ?? this.current;
+    this.changed("conversations");
+  }
+
+  /** Adds the next page of older conversations to the list. */
+  async listOlder(): Promise<void> {
+    if (!this.olderConversations) return;
+    const page = await this.opened().conversations.list({ limit: 100, before: this.olderConversations });
+    this.conversations = [...this.conversations, ...page.items];
+    this.olderConversations = page.next;
+    this.changed("conversations");
+  }
+
+  /** Makes a conversation the current one. */
+  async select(conversationId: string): Promise<void> {
+    const load = ++this.#loads;
+    const [current, raws, suggestions] = await Promise.all([
+      this.opened().conversations.get(conversationId),
+      this.opened().history(conversationId),
+      this.suggestFor(conversationId),
+    ]);
+    if (load !== this.#loads) return;
+    this.current = current;
+    this.messages = raws.map((raw, index) => readMessage(raw, index + 1));
+    this.suggestions = suggestions;
+    this.inquiry = null;
+    history.replaceState(null, "", `#${encodeURIComponent(conversationId)}`);
+    this.changed("conversations", "messages", "suggestions", "inquiry");
+  }
+
+  /** Starts an empty conversation. */
+  async create(): Promise<void> {
+    const conversation = await this.opened().conversations.create();
+    await this.refreshConversations();
+    await this.select(conversation.id);
+  }
+
+  /** Renames the current conversation; an empty title goes back to the one made from its first message. */
+  async rename(title: string): Promise<void> {
+    if (!this.current) return;
+    this.current = await this.opened().conversations.update(this.current.id, { title: title.trim() || null });
+    await this.refreshConversations();
+  }
+
+  /** Deletes a conversation and everything derived from it. */
+  async remove(conversationId: string): Promise<void> {
+    await this.opened().conversations.delete(conversationId);
+    if (this.current?.id === conversationId) this.#clear();
+    await this.refreshConversations();
+    const next = this.conversations[0];
+    if (!this.current && next) await this.select(next.id);
+    this.changed("facts");
+    await this.refreshStats();
+  }
+
+  /** Stores messages in a conversation and shows them where it is the current one. */
+  async append(conversationId: string, messages: RawMessage[]): Promise<void> {
+    await this.opened().append(conversationId, messages, { format: "openai" });
+    await this.#arrived(conversationId);
+  }
+
+  /** The current conversation; a new one where there is none. */
+  async currentOrNew(): Promise<Conversation> {
+    this.current ??= await this.opened().conversations.create();
+    return this.current;
+  }
+
+  /** Brings a whole conversation in, a hundred messages at a time, and opens it. What is already there stays. */
+  async bringIn(conversation: { id?: string; title: string }, messages: readonly RawMessage[]): Promise<void> {
+    const memory = this.opened();
+    let id = conversation.id;
+    try {
+      id = (await memory.conversations.create(conversation)).id;
+    } catch (error) {
+      if (id === undefined || !isMemoryError(error, "conflict")) throw error;
+    }
+    this.#isBringingIn = true;
+    try {
+      for (let from = 0; from < messages.length; from += CHUNK_MESSAGES) {
+        const words = `Storing ${conversation.title}`;
+        this.say({ kind: "busy", words, progress: { done: from, total: messages.length } });
+        await memory.append(id, messages.slice(from, from + CHUNK_MESSAGES), { format: "openai" });
+      }
+    } finally {
+      this.#isBringingIn = false;
+    }
+    await this.refreshConversations();
+    await this.select(id);
+    this.say({ kind: "ready", words: "Ready" });
+    this.watchJobs();
+  }
+
+  /** Reads what another tab may have changed. */
+  async catchUp(): Promise<void> {
+    if (this.current) await this.#arrived(this.current.id);
+    else if (this.memory) await this.refreshConversations();
+  }
+
+  /** Reads the figures again. */
+  async refreshStats(): Promise<void> {
+    this.stats = await this.opened().stats();
+    this.changed("stats");
+  }
+
+  /** Follows background work until nothing is due, telling how far indexing is. */
+  watchJobs(): void {
+    if (this.#watching || !this.memory) return;
+    this.#watching = true;
+    void this.#follow(this.memory).finally(() => {
+      this.#watching = false;
+    });
+  }
+
+  /** Erases everything of this page's user and opens an empty memory. */
+  async wipe(): Promise<{ erased: Record<string, number>; remains: string[] }> {
+    const erasure = await this.opened().erase({ user: true });
+    this.#clear();
+    this.conversations = [];
+    await this.open();
+    await this.refreshStats();
+    return erasure;
+  }
+
+  #clear(): void {
+    this.#loads++;
+    this.current = null;
+    this.messages = [];
+    this.suggestions = [];
+    this.inquiry = null;
+    history.replaceState(null, "", location.pathname + location.search);
+    this.changed("conversations", "messages", "suggestions", "inquiry");
+  }
+
+  #remembered(): void {
+    this.changed("facts");
+    void this.attempt(() => this.refreshStats());
+  }
+
+  async #arrived(conversationId: string): Promise<void> {
+    if (!this.memory || this.#isBringingIn) return;
+    await this.refreshConversations();
+    if (this.current?.id !== conversationId) return;
+    const from = this.messages.length + 1;
+    const history = await this.memory.history(conversationId, { from });
+    if (this.current?.id !== conversationId || this.messages.length + 1 !== from) return;
+    this.messages = [...this.messages, ...history.map((raw, index) => readMessage(raw, from + index))];
+    this.changed("messages");
+    this.watchJobs();
+  }
+
+  async #follow(memory: Memory): Promise<void> {
+    try {
+      for (;;) {
+        const stats = await memory.stats();
+        if (this.memory !== memory) return;
+        this.stats = stats;
+        this.changed("stats");
+        if (stats.jobs === 0) break;
+        const progress = indexed(stats);
+        if (this.status.kind !== "error" && !this.isAsking) this.say({ kind: "busy", words: "Indexing by meaning", progress });
+        await Promise.race([memory.settled(), new Promise((resolve) => setTimeout(resolve, 250))]);
+      }
+      if (this.status.kind === "busy" && !this.isAsking) this.say({ kind: "ready", words: "Ready" });
+    } catch (error) {
+      if (this.memory === memory && !isMemoryError(error, "closed")) this.fail(error);
+    }
+  }
+}
+
+/** How many messages have been through the embedder. */
+function indexed(stats: Stats): { done: number; total: number } {
+  const { waitingForVectors } = stats as { waitingForVectors?: unknown };
+  const done = typeof waitingForVectors === "number" ? stats.messages - waitingForVectors : Math.min(stats.vectors, stats.messages);
+  return { done, total: stats.messages };
+}
+
+function told(event: { code: string; message: string }): ToldError {
+  return { ...tellError(event), code: event.code, detail: event.message };
+}
