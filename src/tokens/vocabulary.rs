@@ -17,6 +17,7 @@
 //! | 52 | 28 | what it was made by, e.g. `tiktoken-rs 0.12.1`, filled up with zeros |
 
 use super::Encoding;
+use super::solid_characters::SolidCharacters;
 use crate::error::{Code, Error, Result};
 
 pub(super) const MAGIC: &[u8; 4] = b"TLBP";
@@ -52,6 +53,7 @@ pub(super) struct Vocabulary {
     /// Rank of each single byte.
     single_bytes: [u32; SINGLE_BYTES],
     longest_token_bytes: usize,
+    solid_characters: SolidCharacters,
 }
 
 impl Vocabulary {
@@ -103,6 +105,9 @@ impl Vocabulary {
             vocabulary.push_merge(token(0, merge), token(3, merge))?;
         }
         vocabulary.index()?;
+        let tokens =
+            vocabulary.starts.array_windows().map(|&[start, end]| &vocabulary.bytes[start as usize..end as usize]);
+        vocabulary.solid_characters = SolidCharacters::find(tokens);
         Ok(vocabulary)
     }
 
@@ -119,6 +124,7 @@ impl Vocabulary {
             byte_pairs: vec![NO_RANK; 1 << 16],
             single_bytes: [NO_RANK; SINGLE_BYTES],
             longest_token_bytes: 1,
+            solid_characters: SolidCharacters::none(),
         }
     }
 
@@ -223,6 +229,12 @@ impl Vocabulary {
     #[inline]
     pub fn byte_pair_rank(&self, first: u8, second: u8) -> u32 {
         self.byte_pairs.get(byte_pair(first, second)).copied().unwrap_or(NO_RANK)
+    }
+
+    /// Bytes of the part that merging may begin with at `at` of `piece`.
+    #[inline]
+    pub fn part_bytes(&self, piece: &[u8], at: usize) -> usize {
+        self.solid_characters.part_bytes(piece, at)
     }
 
     /// The rank of a single byte.
