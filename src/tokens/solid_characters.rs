@@ -61,7 +61,7 @@ impl SolidCharacters {
 /// that have as many bytes (three: from U+2000 on).
 #[inline]
 fn is_near(length: usize, next: u8) -> bool {
-    if length == 2 { next < 0xe0 } else { next < 0x80 || next >= 0xe2 }
+    if length == 2 { next < 0xe0 } else { !(0x80..0xe2).contains(&next) }
 }
 
 /// The lowest ranks of the tokens that have a part of a character and something else.

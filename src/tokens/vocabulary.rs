@@ -303,3 +303,41 @@ pub(super) fn checksum(body: &[u8]) -> u64 {
     }
     state ^ state >> 32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Past the checksum, too: what is no vocabulary is refused or read, and looking up never panics.
+        #[test]
+        fn no_body_makes_it_panic(size in 200_usize..600, mut body in prop::collection::vec(any::<u8>(), 2_400), low in any::<bool>()) {
+            if low {
+                // Single bytes in order and small left and right tokens: these get further.
+                body.iter_mut().zip(0_u8..=255).for_each(|(byte, value)| *byte = value);
+                let merges = size.saturating_sub(256);
+                for plane in [1, 2, 4, 5] {
+                    body.iter_mut().skip(256 + plane * merges).take(merges).for_each(|byte| *byte = 0);
+                }
+            }
+            body.truncate(256 + 6 * size.saturating_sub(256));
+            if let Ok(vocabulary) = Vocabulary::from_body(size, &body) {
+                for rank in 0..size as u32 {
+                    let token = vocabulary.token(rank).unwrap();
+                    prop_assert_eq!(vocabulary.rank(token), rank);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_that_double_for_ever_are_refused() {
+        let mut body: Vec<u8> = (0..=255).collect();
+        let merges = 200_u32;
+        for plane in 0..6 {
+            body.extend((0..merges).map(|merge| ((255 + merge) >> (8 * (plane % 3))) as u8));
+        }
+        assert_eq!(Vocabulary::from_body(456, &body).err().map(|error| error.code), Some(Code::InvalidArgument));
+    }
+}
