@@ -2,12 +2,14 @@
 //!
 //! `cargo test --features tiktoken --test tokens_oracle`
 #![cfg(feature = "tiktoken")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod tokens_texts;
 
 use proptest::prelude::*;
 use std::rc::Rc;
 use std::sync::OnceLock;
+use throughline::Code;
 use throughline::tokens::{BytePairEncoder, Encoding, TiktokenCounter, TokenCounter, vocabulary_asset};
 use tokens_texts::{Random, adversarial, chat_message, random_code_points};
 
@@ -132,6 +134,26 @@ fn special_tokens_are_ordinary_text() {
             assert_equal(&own, &truth, text);
         }
     }
+}
+
+#[test]
+fn a_changed_or_cut_vocabulary_file_is_refused() {
+    let asset = vocabulary_asset(Encoding::Cl100kBase, "tiktoken-rs").unwrap();
+    let mut random = Random::new(5);
+    for length in [0, 1, 79, 80, 81, 336, asset.len() / 2, asset.len() - 1] {
+        assert_eq!(BytePairEncoder::from_asset(&asset[..length]).err().unwrap().code, Code::InvalidArgument);
+    }
+    // Behind the hash of the source stands only a name for people to read.
+    let header = (0..52).filter(|at| !(6..8).contains(at));
+    let body: Vec<usize> = (0..100).map(|_| 80 + random.below(asset.len() as u32 - 80) as usize).collect();
+    for at in header.chain(body) {
+        let mut changed = asset.clone();
+        changed[at] ^= 1 << random.below(8);
+        assert_eq!(BytePairEncoder::from_asset(&changed).err().unwrap().code, Code::InvalidArgument, "byte {at}");
+    }
+    let longer = [asset.as_slice(), &[0]].concat();
+    assert!(BytePairEncoder::from_asset(&longer).is_err());
+    assert!(vocabulary_asset(Encoding::Cl100kBase, "a name that is longer than its field").is_err());
 }
 
 #[test]

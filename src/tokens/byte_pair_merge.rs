@@ -33,7 +33,10 @@ pub(super) struct MergeScratch {
     heap: BinaryHeap<Reverse<u64>>,
 }
 
-/// A part in the list of the heap merge.
+/// Before the first part.
+const NO_PART: u32 = u32::MAX;
+
+/// A part in the list of the heap merge, at the index of its first byte.
 #[derive(Clone, Copy)]
 struct Part {
     previous: u32,
@@ -112,12 +115,27 @@ impl MergeScratch {
         }
     }
 
-    fn merge_by_scan(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
+    /// Fills `borders` and `pair_ranks` with the parts that merging begins with: characters where they may be taken
+    /// as merged, else bytes.
+    fn begin(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
         let Self { borders, pair_ranks, .. } = self;
         borders.clear();
-        borders.extend(0..=piece.len() as u32);
+        borders.push(0);
+        let mut at = 0;
+        while at < piece.len() {
+            at += vocabulary.part_bytes(piece, at);
+            borders.push(at as u32);
+        }
         pair_ranks.clear();
-        pair_ranks.extend(piece.array_windows().map(|&[first, second]| vocabulary.byte_pair_rank(first, second)));
+        pair_ranks.extend(borders.array_windows().map(|&[start, _, end]| match piece[start as usize..end as usize] {
+            [first, second] => vocabulary.byte_pair_rank(first, second),
+            ref pair => vocabulary.rank(pair),
+        }));
+    }
+
+    fn merge_by_scan(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
+        self.begin(vocabulary, piece);
+        let Self { borders, pair_ranks, .. } = self;
         loop {
             // Rank above, index below: the smallest is the lowest rank, leftmost first.
             let lowest = pair_ranks
@@ -147,15 +165,20 @@ impl MergeScratch {
     }
 
     fn merge_by_heap(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
-        let Self { borders, links, heap, .. } = self;
+        self.begin(vocabulary, piece);
+        let Self { borders, pair_ranks, links, heap } = self;
         heap.clear();
         links.clear();
-        for at in 0..piece.len() {
-            let pair_rank = piece.get(at + 1).map_or(NO_RANK, |&next| vocabulary.byte_pair_rank(piece[at], next));
-            links.push(Part { previous: (at as u32).wrapping_sub(1), end: at as u32 + 1, pair_rank });
+        links.resize(piece.len(), Part { previous: NO_PART, end: 0, pair_rank: NO_RANK });
+        let mut previous = NO_PART;
+        for (at, part) in borders.array_windows().enumerate() {
+            let &[start, end] = part;
+            let pair_rank = pair_ranks.get(at).copied().unwrap_or(NO_RANK);
+            links[start as usize] = Part { previous, end, pair_rank };
             if pair_rank != NO_RANK {
-                heap.push(Reverse(u64::from(pair_rank) << 32 | at as u64));
+                heap.push(Reverse(u64::from(pair_rank) << 32 | u64::from(start)));
             }
+            previous = start;
         }
         while let Some(Reverse(lowest)) = heap.pop() {
             let start = lowest as u32 as usize;
@@ -170,8 +193,9 @@ impl MergeScratch {
                 next.previous = start as u32;
             }
             rank_pair(vocabulary, piece, links, heap, start);
-            if let Some(previous) = links.get(links[start].previous as usize).map(|_| links[start].previous as usize) {
-                rank_pair(vocabulary, piece, links, heap, previous);
+            let previous = links[start].previous;
+            if previous != NO_PART {
+                rank_pair(vocabulary, piece, links, heap, previous as usize);
             }
         }
         borders.clear();
@@ -203,6 +227,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// The bytes of a space, `é`, `ä`, `中`, `丩` and two of Devanagari: few, so that characters share theirs.
+    const ALPHABET: [u8; 8] = [0xc3, 0xa9, 0xe0, 0xa4, b' ', 0xe4, 0xb8, 0xad];
+
     /// Single bytes 0 to 255, then the given merges: a vocabulary in which merges depend on each other over long
     /// distances, as real ones do not.
     fn vocabulary(pairs: &[(u32, u32)]) -> Vocabulary {
@@ -228,9 +255,10 @@ mod tests {
     }
 
     prop_compose! {
-        /// Merges of the bytes 0, 1 and 2 and of what came out of earlier ones; no two with the same bytes.
-        fn merges()(picks in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 1..40)) -> Vec<(u32, u32)> {
-            let mut known: Vec<(u32, Vec<u8>)> = (0_u8..3).map(|byte| (u32::from(byte), vec![byte])).collect();
+        /// Merges of the first bytes of the alphabet and of what came out of earlier ones; no two with the same bytes.
+        fn merges()(picks in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 1..40), letters in 2_usize..=8) -> Vec<(u32, u32)> {
+            let mut known: Vec<(u32, Vec<u8>)> =
+                ALPHABET.iter().rev().take(letters).map(|&byte| (u32::from(byte), vec![byte])).collect();
             let mut pairs = Vec::new();
             for (left, right) in picks {
                 let (left, right) = (left.get(&known), right.get(&known));
@@ -245,23 +273,28 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn scan_heap_and_windows_of_any_size_merge_by_the_book(
             pairs in merges(),
-            piece in prop::collection::vec(0_u8..3, 1..400),
+            characters in prop::collection::vec(prop::sample::select(&[" ", "é", "ä", "中", "丩", "\u{93d}", "\u{929}"][..]), 1..150),
+            cut in (0_usize..3, 0_usize..3),
             window_bytes in 1_usize..64,
         ) {
             let vocabulary = vocabulary(&pairs);
-            let expected = merged_by_the_book(&vocabulary, &piece);
-            let mut scratch = MergeScratch::default();
-            scratch.merge_by_scan(&vocabulary, &piece);
-            prop_assert!(scratch.borders.iter().skip(1).map(|&border| border as usize).eq(expected.iter().copied()));
-            scratch.merge_by_heap(&vocabulary, &piece);
-            prop_assert!(scratch.borders.iter().skip(1).map(|&border| border as usize).eq(expected.iter().copied()));
-            let ends = scratch.ends_by_windows(&vocabulary, &piece, window_bytes);
-            prop_assert!(ends.iter().map(|&end| end as usize).eq(expected));
+            // Windows are cut through characters.
+            let text = characters.concat().into_bytes();
+            for piece in [&text[..], &text[cut.0.min(text.len() - 1)..], &text[..text.len() - cut.1.min(text.len() - 1)]] {
+                let expected = merged_by_the_book(&vocabulary, piece);
+                let mut scratch = MergeScratch::default();
+                scratch.merge_by_scan(&vocabulary, piece);
+                prop_assert!(scratch.borders.iter().skip(1).map(|&border| border as usize).eq(expected.iter().copied()));
+                scratch.merge_by_heap(&vocabulary, piece);
+                prop_assert!(scratch.borders.iter().skip(1).map(|&border| border as usize).eq(expected.iter().copied()));
+                let ends = scratch.ends_by_windows(&vocabulary, piece, window_bytes);
+                prop_assert!(ends.iter().map(|&end| end as usize).eq(expected));
+            }
         }
     }
 }

@@ -117,7 +117,7 @@ impl Estimator {
             match class {
                 ScriptClass::Digits | ScriptClass::Emoji => histogram.add(class, weight),
                 ScriptClass::Latin | ScriptClass::LatinAccented if line.is_code => {
-                    histogram.add(ScriptClass::Code, weight)
+                    histogram.add(ScriptClass::Code, weight);
                 }
                 _ => {
                     prose_class = class;

@@ -21,6 +21,7 @@ mod prefix;
 mod script_class;
 #[cfg(feature = "tiktoken")]
 mod sha256;
+mod solid_characters;
 mod splitter;
 #[cfg(feature = "tiktoken")]
 mod tiktoken_counter;

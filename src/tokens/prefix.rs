@@ -4,7 +4,7 @@
 ///
 /// It grows a prefix until it no longer fits and then halves the distance, so only as much of a long text is read as
 /// is needed. `count` need not grow with the text: what is returned was itself counted.
-pub(super) fn longest_fitting_prefix<'t>(text: &'t str, max_tokens: u32, count: impl Fn(&str) -> u32) -> &'t str {
+pub(super) fn longest_fitting_prefix(text: &str, max_tokens: u32, count: impl Fn(&str) -> u32) -> &str {
     let fits = |length: usize| count(&text[..length]) <= max_tokens;
     let mut fitting = 0;
     // Four bytes a token is about what English has.

@@ -17,6 +17,7 @@
 //! | 52 | 28 | what it was made by, e.g. `tiktoken-rs 0.12.1`, filled up with zeros |
 
 use super::Encoding;
+use super::solid_characters::SolidCharacters;
 use crate::error::{Code, Error, Result};
 
 pub(super) const MAGIC: &[u8; 4] = b"TLBP";
@@ -52,6 +53,7 @@ pub(super) struct Vocabulary {
     /// Rank of each single byte.
     single_bytes: [u32; SINGLE_BYTES],
     longest_token_bytes: usize,
+    solid_characters: SolidCharacters,
 }
 
 impl Vocabulary {
@@ -103,6 +105,9 @@ impl Vocabulary {
             vocabulary.push_merge(token(0, merge), token(3, merge))?;
         }
         vocabulary.index()?;
+        let tokens =
+            vocabulary.starts.array_windows().map(|&[start, end]| &vocabulary.bytes[start as usize..end as usize]);
+        vocabulary.solid_characters = SolidCharacters::find(tokens);
         Ok(vocabulary)
     }
 
@@ -119,6 +124,7 @@ impl Vocabulary {
             byte_pairs: vec![NO_RANK; 1 << 16],
             single_bytes: [NO_RANK; SINGLE_BYTES],
             longest_token_bytes: 1,
+            solid_characters: SolidCharacters::none(),
         }
     }
 
@@ -225,6 +231,12 @@ impl Vocabulary {
         self.byte_pairs.get(byte_pair(first, second)).copied().unwrap_or(NO_RANK)
     }
 
+    /// Bytes of the part that merging may begin with at `at` of `piece`.
+    #[inline]
+    pub fn part_bytes(&self, piece: &[u8], at: usize) -> usize {
+        self.solid_characters.part_bytes(piece, at)
+    }
+
     /// The rank of a single byte.
     pub fn byte_rank(&self, byte: u8) -> u32 {
         self.single_bytes[byte as usize]
@@ -290,4 +302,42 @@ pub(super) fn checksum(body: &[u8]) -> u64 {
         state = (state.rotate_left(29) ^ u64::from(byte)).wrapping_mul(MULTIPLIER);
     }
     state ^ state >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Past the checksum, too: what is no vocabulary is refused or read, and looking up never panics.
+        #[test]
+        fn no_body_makes_it_panic(size in 200_usize..600, mut body in prop::collection::vec(any::<u8>(), 2_400), low in any::<bool>()) {
+            if low {
+                // Single bytes in order and small left and right tokens: these get further.
+                body.iter_mut().zip(0_u8..=255).for_each(|(byte, value)| *byte = value);
+                let merges = size.saturating_sub(256);
+                for plane in [1, 2, 4, 5] {
+                    body.iter_mut().skip(256 + plane * merges).take(merges).for_each(|byte| *byte = 0);
+                }
+            }
+            body.truncate(256 + 6 * size.saturating_sub(256));
+            if let Ok(vocabulary) = Vocabulary::from_body(size, &body) {
+                for rank in 0..size as u32 {
+                    let token = vocabulary.token(rank).unwrap();
+                    prop_assert_eq!(vocabulary.rank(token), rank);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_that_double_for_ever_are_refused() {
+        let mut body: Vec<u8> = (0..=255).collect();
+        let merges = 200_u32;
+        for plane in 0..6 {
+            body.extend((0..merges).map(|merge| ((255 + merge) >> (8 * (plane % 3))) as u8));
+        }
+        assert_eq!(Vocabulary::from_body(456, &body).err().map(|error| error.code), Some(Code::InvalidArgument));
+    }
 }
