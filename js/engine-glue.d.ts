@@ -12,7 +12,13 @@ export default function init(options: { module_or_path: WebAssembly.Module }): P
 /** Throws the running instance away and makes a fresh one from the same module. Objects of the old one are dead. */
 export function __wbg_reset_state(): void;
 
-/** Tokens of `text` for a model without a public tokenizer; `counted` is its exact `o200k_base` count, where known. */
+/**
+ * How a model's tokens are counted: the vocabulary to load (`null`: the estimator alone), and whether that count is the
+ * model's own. `undefined` for a name that says nothing.
+ */
+export function tokenization(encodingOrModel: string): { encoding: "o200k_base" | "cl100k_base" | null; exact: boolean } | undefined;
+
+/** Estimated tokens of `text`; `counted` is its count in the encoding that {@link tokenization} names, where known. */
 export function estimateTokens(text: string, encodingOrModel: string, counted?: number): number;
 
 /** Counts in one encoding, outside any memory. */
@@ -55,6 +61,8 @@ export interface EngineHost {
   embed?(texts: string[], signal?: AbortSignal): Promise<Float32Array[]>;
   generate?(request: EngineModelRequest, signal?: AbortSignal): Promise<string>;
   emit(event: string, payload: unknown): void;
+  /** Takes a lock that holds across tabs, if it is free now: the function that releases it, else `null`. */
+  tryLock(name: string): Promise<(() => void) | null>;
 }
 
 /** One user's engine. */

@@ -23,7 +23,11 @@ export class Host {
   /** The object that is handed to the engine. `isCurrent` tells whether that engine still lives. */
   forEngine(isCurrent: () => boolean): EngineHost {
     const { embedder, languageModel } = this.#options;
-    const host: EngineHost = { now: () => this.#now(), emit: (event, payload) => this.#deliver(event, payload) };
+    const host: EngineHost = {
+      now: () => this.#now(),
+      emit: (event, payload) => this.#deliver(event, payload),
+      tryLock: (name) => stopWithEngine(tryLock(name), isCurrent),
+    };
     if (embedder !== undefined) {
       host.embed = (texts, signal) => stopWithEngine(this.#embed(embedder, texts, signal), isCurrent);
     }
@@ -98,6 +102,26 @@ export class Host {
     this.#causes.set(error instanceof MemoryError ? error.code : code, error);
     return error instanceof MemoryError ? error : new MemoryError(code, message, { cause: error });
   }
+}
+
+/** Locks of a surrounding without Web Locks: they hold inside this page or process. */
+const localLocks = new Set<string>();
+
+function tryLock(name: string): Promise<(() => void) | null> {
+  const locks = typeof navigator === "undefined" ? undefined : (navigator as { locks?: LockManager }).locks;
+  if (locks === undefined) {
+    if (localLocks.has(name)) return Promise.resolve(null);
+    localLocks.add(name);
+    return Promise.resolve(() => void localLocks.delete(name));
+  }
+  return new Promise((resolve, reject) => {
+    locks
+      .request(name, { ifAvailable: true }, (lock) => {
+        if (lock === null) return resolve(null);
+        return new Promise<void>((release) => resolve(() => release()));
+      })
+      .catch(reject);
+  });
 }
 
 /** Once the engine that asked is gone, nobody must be answered: its promise handlers died with it. */

@@ -146,17 +146,17 @@ export class Memory {
     return groups.map((group) => ({ ...group, messages: fromJsonTexts<Message>(group.messages) }));
   }
 
-  /** The rolling summary of a conversation; `null` where nothing has been summarised. */
-  async summary(conversationId: string, options: CallOptions = {}): Promise<Summary | null> {
+  /** The rolling summary of a conversation; version 0 where nothing has been summarised yet. */
+  async summary(conversationId: string, options: CallOptions = {}): Promise<Summary> {
     const request = {
       conversationId: requireText(conversationId, "conversationId"),
       ...requireOptions(options, "options"),
     };
-    return (await this.#session.call("summary", request, { idempotent: true, signal: options.signal })) as Summary | null;
+    return (await this.#session.call("summary", request, { idempotent: true, signal: options.signal })) as Summary;
   }
 
   /** Folds old messages into the rolling summary now, and answers with it. */
-  async compact(conversationId: string, options: CompactOptions = {}): Promise<Summary | null> {
+  async compact(conversationId: string, options: CompactOptions = {}): Promise<Summary> {
     const request = {
       conversationId: requireText(conversationId, "conversationId"),
       ...requireOptions(options, "options"),
@@ -165,7 +165,7 @@ export class Memory {
       idempotent: true,
       counts: true,
       signal: options.signal,
-    })) as Summary | null;
+    })) as Summary;
   }
 
   /** Resolves when no background job is due. */
@@ -182,7 +182,7 @@ export class Memory {
   async erase(target: EraseTarget, options: CallOptions = {}): Promise<Erasure> {
     const request = requireOptions(target, "target");
     if (Object.keys(request).length === 0) {
-      throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId, messageId or factId.");
+      throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId or factId.");
     }
     return (await this.#session.call("erase", request, { idempotent: true, signal: options.signal })) as Erasure;
   }

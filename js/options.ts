@@ -42,8 +42,8 @@ export function checkOptions(options: MemoryOptions): CheckedOptions {
       throw invalid(`Option vocabularies.${name}: the encodings are ${ENCODINGS.join(", ")}.`);
     }
   }
-  if (tokenizer !== "estimate" && !ENCODINGS.includes(tokenizer)) {
-    throw invalid(`Option tokenizer must be one of ${ENCODINGS.join(", ")}, estimate.`);
+  if (typeof tokenizer !== "string" || tokenizer === "") {
+    throw invalid(`Option tokenizer must be one of ${ENCODINGS.join(", ")}, a model's name, or estimate.`);
   }
   return {
     userId: checkUserId(options.userId ?? "default"),

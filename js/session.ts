@@ -9,7 +9,7 @@ import { MemoryError, isMemoryError, toMemoryError } from "./errors.js";
 import { Host } from "./host.js";
 import type { CheckedOptions } from "./options.js";
 import { vocabularyBytes } from "./vocabularies.js";
-import type { MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
+import type { Encoding, MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
 
 /** The engine's methods that take a request and answer with plain data. */
 export type Method = Exclude<keyof Engine, "loadVocabulary" | "free" | "close">;
@@ -29,6 +29,8 @@ export interface CallPolicy {
 interface Opened {
   engine: Engine;
   generation: number;
+  /** The vocabulary that its tokenizer counts with; `null`: it estimates. */
+  encoding: Encoding | null;
   vocabulary: Promise<void> | undefined;
 }
 
@@ -148,16 +150,17 @@ export class Session {
     const engine = await guarded(() =>
       glue.Engine.open(options, host, storage.kind === "memory" ? memoryStore(storage, userId, glue.MemoryStoreHandle) : undefined),
     );
-    return { engine, generation, vocabulary: undefined };
+    return { engine, generation, encoding: glue.tokenization(tokenizer)?.encoding ?? null, vocabulary: undefined };
   }
 
   /** Loads the vocabulary into this engine, once. Where it cannot be had, counts are estimates and an event says so. */
   #vocabulary(opened: Opened): Promise<void> {
-    const { tokenizer, vocabularies } = this.#options;
-    if (tokenizer === "estimate") return Promise.resolve();
-    opened.vocabulary ??= vocabularyBytes(tokenizer, vocabularies[tokenizer])
+    const { vocabularies } = this.#options;
+    const { encoding } = opened;
+    if (encoding === null) return Promise.resolve();
+    opened.vocabulary ??= vocabularyBytes(encoding, vocabularies[encoding])
       .then((bytes) => {
-        if (isAlive(opened.generation)) return guarded(() => opened.engine.loadVocabulary(tokenizer, bytes));
+        if (isAlive(opened.generation)) return guarded(() => opened.engine.loadVocabulary(encoding, bytes));
         return undefined;
       })
       .catch((error: unknown) => {

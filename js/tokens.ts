@@ -20,14 +20,6 @@ export interface CountTokensOptions {
   wasm?: WasmSource;
 }
 
-/** The encoding that a model is counted with, and whether that count is the model's own. */
-export interface ModelEncoding {
-  /** The encoding. */
-  encoding: Encoding;
-  /** False: the count is the base of an estimate. */
-  exact: boolean;
-}
-
 const counters = new Map<Encoding, { generation: number; counter: Promise<TokenCounter> }>();
 
 /**
@@ -52,8 +44,9 @@ export async function countTokens(
     currentGeneration();
     return guarded(() => ({ tokens: glue.estimateTokens(text, encodingOrModel, counted), exact: false }));
   };
-  if (encodingOrModel === "estimate") return estimate();
-  const { encoding, exact } = encodingOf(encodingOrModel);
+  currentGeneration();
+  const { encoding, exact } = glue.tokenization(encodingOrModel) ?? { encoding: "o200k_base", exact: false };
+  if (encoding === null) return estimate();
   let counted: number;
   try {
     const counter = await counterOf(encoding, options);
@@ -62,22 +55,6 @@ export async function countTokens(
     return estimate();
   }
   return exact ? { tokens: counted, exact } : estimate(counted);
-}
-
-/** The encoding of a model by its name; an encoding's own name stands for itself. */
-export function encodingOf(encodingOrModel: string): ModelEncoding {
-  if (encodingOrModel === "o200k_base" || encodingOrModel === "cl100k_base") {
-    return { encoding: encodingOrModel, exact: true };
-  }
-  // Routers and fine-tunes put a word in front: "openai/gpt-4o", "ft:gpt-4o-mini:org".
-  const name = encodingOrModel.toLowerCase().replace(/^.*\//, "").replace(/^ft:/, "");
-  if (/^(gpt-4o|chatgpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|gpt-oss|o[134](?![0-9a-z]))/.test(name)) {
-    return { encoding: "o200k_base", exact: true };
-  }
-  if (/^(gpt-4(?![0-9a-z.])|gpt-3\.5|gpt-35|text-embedding-(3|ada-002))/.test(name)) {
-    return { encoding: "cl100k_base", exact: true };
-  }
-  return { encoding: "o200k_base", exact: false };
 }
 
 async function counterOf(encoding: Encoding, options: CountTokensOptions): Promise<TokenCounter> {

@@ -35,33 +35,48 @@ export interface BuildContextRequest extends CallOptions {
   retrieval?: "auto" | "always" | "never";
 }
 
-/** Scores of one hit, each 0 to 1. Signals that were not used are left out. */
+/** The signals of one hit, each 0 to 1, and the raw figures that they come from. */
 export interface Scores {
-  /** Vector similarity. */
-  semantic?: number;
+  /** Vector similarity; `null` where there is no vector. */
+  semantic: number | null;
   /** Lexical match. */
-  keyword?: number;
-  /** Age. */
-  recency?: number;
+  keyword: number;
+  /** Age; `null` where the question does not ask for what is newest. */
+  recency: number | null;
   /** The question names something of the message. */
-  reference?: number;
+  reference: number;
+  /** BM25 of the message, 0 and up. */
+  message: number;
+  /** BM25 of the message with two before and two after. */
+  window: number;
+  /** BM25 of its session. */
+  session: number;
+  /** Share of the question's terms that the message has. */
+  coverage: number;
+  /** Cosine of the question's vector and the message's; `null` where there is none. */
+  cosine: number | null;
 }
 
 /** One thing that went into a section. */
 export interface ReceiptItem {
-  /** `message`, `group`, `summary`, `fact`, `document`, `system` or `question`. */
+  /** `message`, `summary`, `fact`, `document`, `system`, `tools` or `question`. */
   kind: string;
   /** What it is. */
   id: string;
   /** First and last position of the messages it holds, both inclusive. */
-  range?: { conversationId?: string; from: number; to: number } | null;
+  range?: { conversationId: string; from: number; to: number };
   /** Tokens it takes. */
   tokens: number;
-  /** Final score, for what was retrieved. */
-  score?: number | null;
+  /** Final score, 0 to 1, for what was chosen by one. */
+  score?: number;
   /** The signals behind the score. */
-  scores?: Scores | null;
-  /** Why it is there. */
+  scores?: Scores;
+  /** Who speaks, for messages. */
+  role?: "system" | "user" | "assistant" | "tool";
+  /**
+   * Why it is there: `instructions`, `remembered`, `covers_earlier`, `recent_window`, `hit`, `neighbour`, `given_by_app`,
+   * `question` or `current_turn`.
+   */
   reason: string;
 }
 
@@ -71,16 +86,16 @@ export interface ReceiptDrop {
   id: string;
   /** Tokens it would have taken. */
   tokens: number;
-  /** Why it is not there. */
+  /** Why it is not there: `no_room`, `below_floor`, `duplicate` or `outside_window`. */
   reason: string;
 }
 
 /** One section of a context. */
 export interface ReceiptSection {
-  /** `system`, `memory`, `summary`, `retrieved`, `documents`, `recent` or `question`. */
+  /** `system`, `memory`, `summary`, `recent`, `documents`, `retrieved` or `question`. */
   name: string;
-  /** Most tokens it could take; `null` where there is no cap. */
-  cap: number | null;
+  /** Most tokens it could take in this call. */
+  cap: number;
   /** Tokens it takes. */
   tokens: number;
   /** What is in it, in the order of the prompt. */
@@ -92,11 +107,14 @@ export interface ReceiptSection {
 /** What became of retrieval. */
 export interface ReceiptRetrieval {
   /** Whether it ran. */
-  decision: string;
-  /** Why. */
+  decision: "retrieve" | "skip";
+  /**
+   * Why. For: `always`, `past_reference`, `exact_detail`, `identifier`, `unresolved_mention`, `topic_shift`,
+   * `older_match`, `in_doubt`. Against: `never`, `nothing_older`, `small_talk`, `answered_by_recent`.
+   */
   reasons: string[];
-  /** `hybrid`, `lexical` or `none`. */
-  mode: string;
+  /** By words and vectors, by words only, or not at all. */
+  mode: "hybrid" | "lexical" | "none";
   /** Hits that were considered. */
   candidates: number;
   /** Milliseconds it took. */
@@ -110,7 +128,7 @@ export interface Receipt {
   /** What became of retrieval. */
   retrieval: ReceiptRetrieval;
   /** What had to be repaired so that the provider's rules hold, e.g. a tool call without a result. */
-  repairs: unknown[];
+  repairs: { rule: string; seq: number | null; what: string }[];
   /** Token totals. */
   tokens: {
     /** Of the whole prompt. Never more than `window - reserve`. */
@@ -121,21 +139,40 @@ export interface Receipt {
     reserve: number;
     /** Of the part that stays the same until the next compaction. */
     prefix: number;
+    /** Per-request overhead and what joining texts costs: `total` minus the sections. */
+    overhead: number;
+    /** What sending the whole conversation would take. */
+    fullHistory: number;
     /** False: the numbers are estimates. */
-    exact?: boolean;
+    exact: boolean;
   };
   /** Hash of that part: equal hashes mean that the provider's prompt cache can be hit. */
   prefixHash: string;
+  /** What is off, in words: no embedder, no language model, an estimate instead of a count. */
+  notes: string[];
+}
+
+/** A position after which the prompt is likely to differ in the next turn. */
+export interface CacheBreakpoint {
+  /** The end of the system text, or of a message. */
+  after: "system" | "history";
+  /** Index into `messages`, for `history`. */
+  messageIndex?: number;
+  /** Tokens up to and including this position. */
+  tokens: number;
 }
 
 /** What to send to the model. */
 export interface Context<Message extends object = RawMessage> {
-  /** The system prompt, where the format keeps it apart; else it is the first message and this is empty. */
+  /**
+   * The system text: the app's prompt, what is remembered about the user, the rolling summary. Send it as the system
+   * message or field; it is never among the messages. May be empty.
+   */
   system: string;
   /** The messages, in the format asked for. */
   messages: Message[];
-  /** Indexes of messages after which the provider's prompt cache can be marked. */
-  cacheBreakpoints: number[];
+  /** Where the provider's prompt cache can be marked, in order. */
+  cacheBreakpoints: CacheBreakpoint[];
   /** Tokens of the whole prompt, as `receipt.tokens.total`. */
   tokens: number;
   /** How it came about. */
@@ -158,9 +195,9 @@ export interface RecallFilter {
 export interface RecallOptions extends CallOptions {
   /** Only this conversation. Default: every remembered one. */
   conversationId?: string;
-  /** Most groups. Default `policy.retrieval.topK`. */
+  /** Most hits, 0 to 1,000. Default 10. */
   topK?: number;
-  /** Groups below this score are left out, 0 to 1. Default `policy.retrieval.minScore`. */
+  /** Hits below this score are left out, 0 to 1. Default 0. */
   threshold?: number;
   /** Messages before a hit that go with it. Default `policy.retrieval.before`. */
   before?: number;
@@ -168,8 +205,6 @@ export interface RecallOptions extends CallOptions {
   after?: number;
   /** Narrows the search. */
   filter?: RecallFilter;
-  /** Adds the signals behind each score. Default false. */
-  explain?: boolean;
 }
 
 /** A found message with its neighbours. */
@@ -178,10 +213,12 @@ export interface RecallGroup<Message extends object = RawMessage> {
   conversationId: string;
   /** The raw messages, in order, as they were given. */
   messages: Message[];
-  /** The messages that were hit. */
-  hits: { id: string; seq: number; score: number }[];
+  /** First and last position of the messages, both inclusive. */
+  range: [number, number];
+  /** The messages that were hit, best first. */
+  hits: { id: string; seq: number; score: number; scores: Scores }[];
   /** Final score, 0 to 1, highest first. */
   score: number;
-  /** The signals behind the score, where `explain` was asked. */
-  scores?: Scores | null;
+  /** The signals behind the score. */
+  scores: Scores;
 }

@@ -81,7 +81,7 @@ export interface AppendOptions extends CallOptions {
 
 /** Where a message went. */
 export interface AppendedMessage {
-  /** The message's own id, else `m<seq>`. */
+  /** The message's own id, else `seq:<position>`. */
   id: string;
   /** Position in the conversation: dense, from 1. */
   seq: number;
@@ -107,8 +107,10 @@ export interface SummarySection {
   items: string[];
 }
 
-/** The rolling summary of a conversation. */
+/** The rolling summary of a conversation; version 0 and empty where nothing was summarised yet. */
 export interface Summary {
+  /** The text as it stands in a context. */
+  text: string;
   /** The text by named sections, in a fixed order. */
   sections: SummarySection[];
   /** Identifiers (paths, ports, error codes, numbers, commands, names) found in what it covers. */

@@ -1,13 +1,9 @@
 import type { MemoryErrorCode } from "../errors.js";
 
-/**
- * What is erased: everything of the user, one conversation, one message, or one fact, with all that came from it. Message
- * ids are unique in a conversation only: name the conversation beside an id that can occur in several.
- */
+/** What is erased: everything of the user, one conversation, or one fact, with all that came from it. */
 export type EraseTarget =
   | { user: true }
   | { conversationId: string }
-  | { messageId: string; conversationId?: string }
   | { factId: string };
 
 /** What became of an erasure. */
@@ -22,40 +18,48 @@ export interface Erasure {
 export interface PurposeStats {
   /** Calls of the callback. */
   calls: number;
-  /** Calls that failed. */
-  failures?: number;
   /** Milliseconds spent waiting. */
   ms: number;
   /** Tokens sent. */
-  inputTokens?: number;
+  inputTokens: number;
   /** Tokens received. */
-  outputTokens?: number;
+  outputTokens: number;
 }
 
 /** Figures about a memory. A figure that the platform does not tell is left out or `null`. */
 export interface Stats {
   /** Conversations stored. */
-  conversations?: number;
+  conversations: number;
   /** Messages stored. */
   messages: number;
   /** Their tokens. */
   tokens: number;
   /** Vectors stored. */
   vectors: number;
-  /** Sealed index segments. */
-  segments?: number;
-  /** Facts in use. */
-  facts?: number;
-  /** Bytes in storage, where the platform tells. */
-  storageBytes?: number | null;
+  /** Messages that are still to be embedded. */
+  waitingForVectors: number;
+  /** Facts stored, history and tombstones included. */
+  facts: number;
+  /** Bytes in use by this site, where the platform tells. */
+  storageBytes: number | null;
+  /** Bytes that this site may use, where the platform tells. */
+  quotaBytes: number | null;
+  /** Records outlive the page or process. */
+  durable: boolean;
+  /** Bytes of the search index's words and metadata, about. */
+  indexBytes: number;
   /** Bytes of WebAssembly memory of the page, all memories together. */
   wasmBytes: number;
   /** The browser promised not to evict it. */
-  persisted?: boolean | null;
+  persisted: boolean | null;
   /** Background jobs that are due. */
   jobs: number;
-  /** What each callback purpose has cost. */
-  spent?: Record<string, PurposeStats>;
+  /** When a failed job is tried again, milliseconds since 1970. */
+  nextRetryAt: number | null;
+  /** What each callback purpose has cost since this memory was opened. */
+  spent: Record<string, PurposeStats>;
+  /** How tokens are counted now, e.g. `o200k_base/1`. */
+  countedWith: string;
 }
 
 /** What each event carries. Further fields can be added. */

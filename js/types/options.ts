@@ -4,10 +4,11 @@ import type { Policy } from "./policy.js";
 export type Encoding = "o200k_base" | "cl100k_base";
 
 /**
- * How tokens are counted: an {@link Encoding}, or `"estimate"` for the built-in estimator, which needs no download and
- * says in every number that it is an estimate.
+ * How tokens are counted: an {@link Encoding}; a model's name (`"gpt-4o"`, `"claude-sonnet-4-5"`), which is counted in
+ * the encoding that it uses, or estimated where it has no public one; or `"estimate"` for the built-in estimator, which
+ * needs no download. Every number says whether it is exact.
  */
-export type Tokenizer = Encoding | "estimate";
+export type Tokenizer = Encoding | "estimate" | (string & {});
 
 /** Where a vocabulary file is read from instead of the package's own: an address, or its bytes (gzipped or not). */
 export type VocabularySource = string | URL | Uint8Array;

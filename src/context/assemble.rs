@@ -2,7 +2,7 @@
 
 use super::evidence::{self, EvidenceDocument, EvidenceGroup};
 use super::fill::{self, Filled};
-use super::receipt::{CacheBreakpoint, Context, Dropped, Item, Receipt, RetrievalReport, Section, TokenReport};
+use super::receipt::{CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport};
 use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice, RenderedMessage, Source};
 use crate::message::{Format, Message, Seq};
@@ -109,11 +109,11 @@ struct Counted {
     tokens: u32,
 }
 
-/// Tokens of a message as it is sent, without the per-message overhead.
+/// Tokens of a message as it is sent, without the per-message overhead. A name costs one more than its text.
 #[must_use]
 pub fn message_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
     let texts: u32 = formats::counted(message).map(|text| counter.count(text)).sum();
-    texts.saturating_add(formats::media_tokens(message))
+    texts.saturating_add(formats::media_tokens(message)).saturating_add(u32::from(message.name.is_some()))
 }
 
 /// Builds the context. What does not fit is left out in the order retrieved groups (worst first), documents, oldest
@@ -371,8 +371,11 @@ fn message_item(input: &ContextInput<'_>, message: &Counted, tokens: u32, reason
     Item {
         kind: if reason == "question" { "question" } else { "message" },
         id: stored.map_or_else(|| "question".to_owned(), |stored| stored.record.id.clone()),
-        conversation_id: stored.map(|stored| stored.record.conversation_id.clone()),
-        range: first.zip(message.seqs.last().copied()).map(|(first, last)| [first, last]),
+        range: stored.map(|stored| MessageRange {
+            conversation_id: stored.record.conversation_id.clone(),
+            from: stored.record.seq,
+            to: message.seqs.last().copied().unwrap_or(stored.record.seq),
+        }),
         role: Some(message.role),
         tokens,
         reason,

@@ -1,7 +1,7 @@
 //! Which evidence goes in: documents first, then retrieved groups by score, each whole or reduced to its hits.
 
 use super::evidence::{EvidenceDocument, EvidenceGroup, document_block, message_block};
-use super::receipt::{Dropped, Item};
+use super::receipt::{Dropped, Item, MessageRange};
 use crate::tokens::TokenCounter;
 
 /// Tokens for the lines around the records, and for what joining lines may cost.
@@ -100,8 +100,11 @@ pub(super) fn group_items(groups: &[&EvidenceGroup], number: u32, counter: &dyn 
             items.push(Item {
                 kind: "message",
                 id: message.id.clone(),
-                conversation_id: Some(group.conversation_id.clone()),
-                range: Some([message.seq, message.seq]),
+                range: Some(MessageRange {
+                    conversation_id: group.conversation_id.clone(),
+                    from: message.seq,
+                    to: message.seq,
+                }),
                 role: Some(message.role.as_str()),
                 tokens: counter.count(&message_block(message, group, number)),
                 score: message.hit.as_ref().map(|(score, _)| *score),

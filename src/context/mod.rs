@@ -14,4 +14,4 @@ pub mod receipt;
 pub use assemble::{ContextInput, Question, StoredMessage, SystemPart, assemble, message_tokens};
 pub use budget::{Demand, GroupSize, Room, recent_start};
 pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage};
-pub use receipt::{Context, Dropped, Item, Receipt, RetrievalReport, Section, TokenReport};
+pub use receipt::{Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport};

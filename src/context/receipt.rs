@@ -75,12 +75,9 @@ pub struct Item {
     pub kind: &'static str,
     /// The message's, fact's or document's id.
     pub id: String,
-    /// The conversation, for messages and summaries.
+    /// The messages covered, for messages and summaries.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub conversation_id: Option<String>,
-    /// Positions covered, both inclusive.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub range: Option<[Seq; 2]>,
+    pub range: Option<MessageRange>,
     /// `system`, `user`, `assistant` or `tool`, for messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<&'static str>,
@@ -95,6 +92,18 @@ pub struct Item {
     /// Why it is here: `instructions`, `remembered`, `covers_earlier`, `recent_window`, `hit`, `neighbour`,
     /// `given_by_app`, `question`, `current_turn`.
     pub reason: &'static str,
+}
+
+/// Messages of a conversation, by position.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageRange {
+    /// The conversation.
+    pub conversation_id: String,
+    /// First position, inclusive.
+    pub from: Seq,
+    /// Last position, inclusive.
+    pub to: Seq,
 }
 
 /// Something that was considered and left out.

@@ -236,14 +236,6 @@ impl Engine {
         let records = self.scan(query).await?;
         records.iter().map(|(_, record)| decode(Store::Messages, record)).collect()
     }
-
-    /// One strict transaction: what was written before it is on disk with it.
-    pub(super) async fn write_barrier(&self) -> Result<()> {
-        let record = encode(&json!({ "at": self.now_ms() }))?;
-        let commit =
-            Commit { puts: vec![(Store::Meta, key!["barrier"], record)], strict: true, ..Commit::default() };
-        self.host.storage.commit(commit).await.map(|_| ())
-    }
 }
 
 /// Gives a message its position, and moves the conversation's counters.

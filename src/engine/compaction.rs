@@ -9,7 +9,7 @@ use super::loading::job_key;
 use super::state::Conversation;
 use super::stored::{Stored, encode};
 use crate::config::CompactionPolicy;
-use crate::context::{Item, SystemPart};
+use crate::context::{Item, MessageRange, SystemPart};
 use crate::error::{Code, Error, Result};
 use crate::key;
 use crate::message::{Format, Role, Seq};
@@ -277,8 +277,7 @@ impl Engine {
         part.items.push(Item {
             kind: "summary",
             id: format!("summary:{}", head.version),
-            conversation_id: Some(id.to_owned()),
-            range: Some([1, head.summarized_until_seq]),
+            range: Some(MessageRange { conversation_id: id.to_owned(), from: 1, to: head.summarized_until_seq }),
             tokens: counter.count(&text),
             reason: "covers_earlier",
             ..Item::default()

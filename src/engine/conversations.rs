@@ -6,9 +6,10 @@ use super::loading::job_key;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
 use crate::key;
+use crate::message::Seq;
 use crate::ports::{Check, Commit, Store};
 use crate::records::{ConversationRecord, JobKind, JobRecord};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
 /// Longest title taken from the first message, in characters.
@@ -39,15 +40,20 @@ pub struct NewConversation {
 pub struct ConversationUpdate {
     /// The conversation.
     pub id: String,
-    /// New title; empty goes back to the first user text.
-    #[serde(default)]
-    pub title: Option<String>,
-    /// New project.
-    #[serde(default)]
-    pub project_id: Option<String>,
+    /// New title; none, or an empty one, goes back to the first user text.
+    #[serde(default, deserialize_with = "given")]
+    pub title: Option<Option<String>>,
+    /// New project, or none.
+    #[serde(default, deserialize_with = "given")]
+    pub project_id: Option<Option<String>>,
     /// Whether it is remembered from now on.
     #[serde(default)]
     pub remember: Option<bool>,
+}
+
+/// Tells a field that is `null` from one that is left out.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }
 
 /// A conversation as the app sees it.
@@ -59,7 +65,6 @@ pub struct ConversationView {
     /// The title: as set, else the first user text cut at 50 characters, else "Untitled".
     pub title: String,
     /// The project, where given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
     /// False for a temporary chat.
     pub remember: bool,
@@ -67,8 +72,8 @@ pub struct ConversationView {
     pub created_at: f64,
     /// Milliseconds since 1970.
     pub updated_at: f64,
-    /// Number of messages.
-    pub message_count: u32,
+    /// Number of messages, and the position of the newest; 0 when there is none.
+    pub last_seq: Seq,
     /// Tokens of all messages.
     pub tokens: u64,
 }
@@ -78,8 +83,7 @@ pub struct ConversationView {
 pub struct ConversationPage {
     /// The page.
     pub items: Vec<ConversationView>,
-    /// Give this as `before` for the next page; absent on the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Give this as `before` for the next page; `None` on the last one.
     pub next: Option<String>,
 }
 
@@ -93,7 +97,7 @@ impl From<&ConversationRecord> for ConversationView {
             remember: record.remember,
             created_at: record.created_at,
             updated_at: record.updated_at,
-            message_count: record.last_seq,
+            last_seq: record.last_seq,
             tokens: record.tokens,
         }
     }
@@ -200,10 +204,10 @@ impl Engine {
             let (before, check) = self.conversation_check(&update.id).await?;
             let mut record = before;
             if let Some(title) = &update.title {
-                record.title = Some(title.clone()).filter(|title| !title.trim().is_empty());
+                record.title = title.clone().filter(|title| !title.trim().is_empty());
             }
             if let Some(project_id) = &update.project_id {
-                record.project_id = Some(project_id.clone()).filter(|id| !id.is_empty());
+                record.project_id = project_id.clone().filter(|id| !id.is_empty());
             }
             record.remember = update.remember.unwrap_or(record.remember);
             record.updated_at = self.now_ms();

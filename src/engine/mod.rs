@@ -35,8 +35,8 @@ pub use stats::Stats;
 
 use crate::config::Policy;
 use crate::error::{Code, Error, Result};
-use crate::ports::{Clock, Embedder, LanguageModel, Locks, Storage};
-use crate::tokens::{Estimator, TokenCounter};
+use crate::ports::{Clock, Commit, Embedder, LanguageModel, Locks, Storage};
+use crate::tokens::{Estimator, ModelCounter, ModelFamily, TokenCounter, Tokenization};
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -77,6 +77,7 @@ pub struct Engine {
     host: Host,
     options: Options,
     state: RefCell<State>,
+    tokenization: Tokenization,
     counter: RefCell<Rc<dyn TokenCounter>>,
     writes: Turnstile,
     working: Cell<bool>,
@@ -97,12 +98,19 @@ impl Engine {
                 format!("userId must have 1 to {} bytes", options.policy.limits.id_bytes),
             ));
         }
+        let tokenization = crate::tokens::resolve(&options.tokenizer).ok_or_else(|| {
+            Error::new(
+                Code::InvalidConfig,
+                "this tokenizer is not known; name an encoding (o200k_base, cl100k_base), a model, or estimate",
+            )
+        })?;
         let state = State::new(&host, &options.policy);
         let engine = Self {
             host,
             options,
             state: RefCell::new(state),
-            counter: RefCell::new(Rc::new(Estimator::default())),
+            tokenization,
+            counter: RefCell::new(counter_for(tokenization, Rc::new(Estimator::new()))),
             writes: Turnstile::default(),
             working: Cell::new(false),
             closed: Cell::new(false),
@@ -111,9 +119,10 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Counts with this from now on. Until it is called, counts are estimates and say so.
+    /// Counts with this from now on, times the model's factor where the tokenizer is a model without a vocabulary of its
+    /// own. Until it is called, counts are estimates and say so.
     pub fn set_counter(&self, counter: Rc<dyn TokenCounter>) {
-        *self.counter.borrow_mut() = counter;
+        *self.counter.borrow_mut() = counter_for(self.tokenization, counter);
     }
 
     /// The policy in force.
@@ -126,7 +135,8 @@ impl Engine {
     /// strongest durability, and one strict transaction makes earlier relaxed ones durable too.
     pub async fn flush(&self) -> Result<()> {
         self.ensure_open()?;
-        self.write_barrier().await
+        let barrier = Commit { strict: true, ..Commit::default() };
+        self.host.storage.commit(barrier).await.map(|_| ())
     }
 
     /// Later calls fail with `closed`. Work in flight ends at its next step and changes nothing half-way.
@@ -168,4 +178,8 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+fn counter_for(tokenization: Tokenization, raw: Rc<dyn TokenCounter>) -> Rc<dyn TokenCounter> {
+    if tokenization.family == ModelFamily::OpenAi { raw } else { Rc::new(ModelCounter::new(raw, tokenization)) }
 }

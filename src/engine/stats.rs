@@ -27,28 +27,20 @@ pub struct Stats {
     pub waiting_for_vectors: u64,
     /// When a failed job is tried again, milliseconds since 1970.
     pub next_retry_at: Option<f64>,
-    /// Space.
-    pub storage: StorageStats,
-    /// Memory of the search index, in bytes, about.
-    pub index_bytes: usize,
-    /// Calls, tokens and milliseconds spent on model calls, by purpose.
-    pub spending: Spending,
-    /// `o200k_base/1` and so on: how tokens are counted now.
-    pub counted_with: String,
-}
-
-/// Space, where the platform tells.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StorageStats {
-    /// Bytes in use by this site.
-    pub bytes: Option<f64>,
-    /// Bytes that this site may use.
+    /// Bytes in use by this site, where the platform tells.
+    pub storage_bytes: Option<f64>,
+    /// Bytes that this site may use, where the platform tells.
     pub quota_bytes: Option<f64>,
     /// The browser promised not to evict it.
     pub persisted: Option<bool>,
     /// Records outlive the process.
     pub durable: bool,
+    /// Memory of the search index's words and metadata, in bytes, about.
+    pub index_bytes: usize,
+    /// Calls, tokens and milliseconds spent on model calls, by purpose.
+    pub spent: Spending,
+    /// `o200k_base/1` and so on: how tokens are counted now.
+    pub counted_with: String,
 }
 
 impl Engine {
@@ -82,14 +74,12 @@ impl Engine {
             jobs,
             waiting_for_vectors,
             next_retry_at: self.next_retry_at(),
-            storage: StorageStats {
-                bytes: usage.bytes,
-                quota_bytes: usage.quota_bytes,
-                persisted: usage.persisted,
-                durable: storage.is_durable(),
-            },
+            storage_bytes: usage.bytes,
+            quota_bytes: usage.quota_bytes,
+            persisted: usage.persisted,
+            durable: storage.is_durable(),
             index_bytes: state.index.memory_bytes(),
-            spending: state.spending.clone(),
+            spent: state.spending.clone(),
             counted_with: self.counter().id().to_owned(),
         })
     }

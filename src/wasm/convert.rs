@@ -11,6 +11,15 @@ pub(super) fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T> {
         .map_err(|error| Error::invalid_argument(format!("an option cannot be read: {}", without_values(&error.to_string()))))
 }
 
+/// The policy, every field of which may be left out and none misspelt.
+pub(super) fn policy(value: serde_json::Value) -> Result<crate::config::Policy> {
+    if value.is_null() {
+        return Ok(crate::config::Policy::default());
+    }
+    serde_json::from_value(value)
+        .map_err(|error| Error::new(Code::InvalidConfig, format!("policy: {}", without_values(&error.to_string()))))
+}
+
 /// Plain data out.
 pub(super) fn to_js<T: Serialize>(value: &T) -> Result<JsValue> {
     value

@@ -1,8 +1,8 @@
 //! Counting outside a memory.
 
-use super::convert::to_js_error;
+use super::convert::{to_js, to_js_error};
 use crate::error::{Error, Result};
-use crate::tokens::{self, BytePairEncoder};
+use crate::tokens::{self, BytePairEncoder, Estimator, TokenCounter as _};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -28,11 +28,34 @@ impl TokenCounter {
     }
 }
 
-/// Tokens of `text` for a model without a public tokenizer. `counted`: its exact `o200k_base` count, where known.
+/// How a model's tokens are counted: `{ encoding, exact }`. `encoding` is the vocabulary to load, null for the estimator
+/// alone; undefined for a name that says nothing.
+#[wasm_bindgen]
+#[must_use]
+pub fn tokenization(encoding_or_model: &str) -> JsValue {
+    #[derive(serde::Serialize)]
+    struct Wire {
+        encoding: Option<&'static str>,
+        exact: bool,
+    }
+    let resolved = tokens::resolve(encoding_or_model);
+    resolved
+        .map(|found| Wire { encoding: found.encoding.map(tokens::Encoding::as_str), exact: found.is_exact() })
+        .and_then(|wire| to_js(&wire).ok())
+        .unwrap_or(JsValue::UNDEFINED)
+}
+
+/// Estimated tokens of `text` for an encoding or a model. `counted`: the exact count in the encoding that
+/// [`tokenization`] names, where known.
 #[wasm_bindgen(js_name = estimateTokens)]
 #[must_use]
 pub fn estimate_tokens(text: &str, encoding_or_model: &str, counted: Option<u32>) -> u32 {
-    tokens::estimate(text, encoding_or_model, counted)
+    let estimator = Estimator::new();
+    let raw = counted.unwrap_or_else(|| estimator.count(text));
+    match tokens::resolve(encoding_or_model) {
+        Some(tokenization) => tokenization.model_tokens(raw, &estimator.histogram(text)),
+        None => raw,
+    }
 }
 
 /// The counter of a vocabulary file.

@@ -11,7 +11,7 @@ mod timer;
 
 use crate::engine::{
     AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host, NewConversation,
-    NewFact, Options, RecallRequest,
+    NewFact, Options, RecallRequest, Stats,
 };
 use crate::error::{Error, Result};
 use crate::message::Seq;
@@ -23,10 +23,11 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
+use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{future_to_promise, spawn_local};
 
-pub use counting::{TokenCounter, estimate_tokens};
+pub use counting::{TokenCounter, estimate_tokens, tokenization};
 
 /// An in-memory database of one user, which outlives the engines opened on it.
 #[wasm_bindgen]
@@ -55,8 +56,9 @@ struct OpenOptions {
     user_id: String,
     storage: StorageOptions,
     tokenizer: String,
+    /// Read strictly, so that a misspelt field is told.
     #[serde(default)]
-    policy: crate::config::Policy,
+    policy: serde_json::Value,
     #[serde(default)]
     embedder: Option<EmbedderOptions>,
     #[serde(default)]
@@ -123,6 +125,15 @@ struct FactSearch {
     query: String,
     #[serde(default)]
     top_k: Option<u32>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PageStats {
+    #[serde(flatten)]
+    stats: Stats,
+    /// WebAssembly memory of this instance, all memories together.
+    wasm_bytes: u32,
 }
 
 /// One user's engine.
@@ -281,9 +292,13 @@ impl JsEngine {
         self.answer(request, |engine, request: EraseRequest| async move { engine.erase(request).await })
     }
 
-    /// See `stats`, without what only the facade knows.
+    /// See `stats`.
     pub fn stats(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, _: serde::de::IgnoredAny| async move { engine.stats().await })
+        self.answer(request, |engine, _: serde::de::IgnoredAny| async move {
+            let memory = wasm_bindgen::memory().unchecked_into::<js_sys::WebAssembly::Memory>();
+            let buffer = memory.buffer().unchecked_into::<js_sys::ArrayBuffer>();
+            Ok(PageStats { stats: engine.stats().await?, wasm_bytes: buffer.byte_length() })
+        })
     }
 
     /// See `close`.
@@ -346,7 +361,8 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
         on_event: callbacks.events()?,
         normalize: host::normalize,
     };
-    let options = Options { user_id: options.user_id, tokenizer: options.tokenizer, policy: options.policy };
+    let options =
+        Options { user_id: options.user_id, tokenizer: options.tokenizer, policy: convert::policy(options.policy)? };
     let engine = Rc::new(Engine::open(host, options).await?);
     let retry = Rc::new(RefCell::new(None));
     work(Rc::clone(&engine), Rc::clone(&retry));
