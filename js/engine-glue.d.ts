@@ -55,6 +55,8 @@ export interface EngineHost {
   embed?(texts: string[], signal?: AbortSignal): Promise<Float32Array[]>;
   generate?(request: EngineModelRequest, signal?: AbortSignal): Promise<string>;
   emit(event: string, payload: unknown): void;
+  /** Takes a lock if it is free now: a function that releases it, else `null`. */
+  tryLock(name: string): Promise<(() => void) | null>;
 }
 
 /** One user's engine. */

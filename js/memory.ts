@@ -1,6 +1,7 @@
 import { requireOptions, requireText } from "./arguments.js";
 import { Conversations } from "./conversations.js";
 import { MemoryError } from "./errors.js";
+import { wasmMemoryBytes } from "./engine-instance.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
 import { fromJsonTexts, toJsonText, toJsonTexts } from "./messages.js";
@@ -138,25 +139,34 @@ export class Memory {
     query: string,
     options: RecallOptions = {},
   ): Promise<RecallGroup<Message>[]> {
-    const request = { query: requireText(query, "query"), ...requireOptions(options, "options") };
+    const { explain = true, ...rest } = requireOptions(options, "options");
+    const request = { query: requireText(query, "query"), ...rest };
     const groups = (await this.#session.call("recall", request, {
       idempotent: true,
       signal: options.signal,
     })) as (RecallGroup<Message> & { messages: string[] })[];
-    return groups.map((group) => ({ ...group, messages: fromJsonTexts<Message>(group.messages) }));
+    return groups.map((group) => {
+      const read = { ...group, messages: fromJsonTexts<Message>(group.messages) };
+      return explain ? read : withoutScores(read);
+    });
   }
 
-  /** The rolling summary of a conversation; `null` where nothing has been summarised. */
-  async summary(conversationId: string, options: CallOptions = {}): Promise<Summary | null> {
+  /** The rolling summary of a conversation; version 0 and empty where nothing has been summarised. */
+  async summary(conversationId: string, options: CallOptions = {}): Promise<Summary> {
     const request = {
       conversationId: requireText(conversationId, "conversationId"),
       ...requireOptions(options, "options"),
     };
-    return (await this.#session.call("summary", request, { idempotent: true, signal: options.signal })) as Summary | null;
+    return (await this.#session.call("summary", request, { idempotent: true, signal: options.signal })) as Summary;
   }
 
-  /** Folds old messages into the rolling summary now, and answers with it. */
-  async compact(conversationId: string, options: CompactOptions = {}): Promise<Summary | null> {
+  /**
+   * Folds old messages into the rolling summary now, and answers with it.
+   *
+   * @throws `invalid_config` without a language model; `model_failed`, `model_output_invalid`, `timeout`: the summary is
+   * as it was.
+   */
+  async compact(conversationId: string, options: CompactOptions = {}): Promise<Summary> {
     const request = {
       conversationId: requireText(conversationId, "conversationId"),
       ...requireOptions(options, "options"),
@@ -165,7 +175,7 @@ export class Memory {
       idempotent: true,
       counts: true,
       signal: options.signal,
-    })) as Summary | null;
+    })) as Summary;
   }
 
   /** Resolves when no background job is due. */
@@ -182,14 +192,19 @@ export class Memory {
   async erase(target: EraseTarget, options: CallOptions = {}): Promise<Erasure> {
     const request = requireOptions(target, "target");
     if (Object.keys(request).length === 0) {
-      throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId, messageId or factId.");
+      throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId or factId.");
     }
     return (await this.#session.call("erase", request, { idempotent: true, signal: options.signal })) as Erasure;
   }
 
   /** Figures: what is stored, what it takes, what it has cost. */
   async stats(options: CallOptions = {}): Promise<Stats> {
-    return (await this.#session.call("stats", {}, { idempotent: true, signal: options.signal })) as Stats;
+    const { storage, spending, ...rest } = (await this.#session.call("stats", {}, {
+      idempotent: true,
+      signal: options.signal,
+    })) as EngineStats;
+    const { bytes, ...place } = storage;
+    return { ...rest, ...place, storageBytes: bytes, spent: spending, wasmBytes: await wasmMemoryBytes() };
   }
 
   /**
@@ -207,6 +222,16 @@ export class Memory {
   async close(): Promise<void> {
     await this.#session.close(Promise.all(this.#appends.values()));
   }
+}
+
+/** The figures as the engine groups them. */
+type EngineStats = Omit<Stats, "storageBytes" | "quotaBytes" | "persisted" | "durable" | "spent" | "wasmBytes"> & {
+  storage: Pick<Stats, "quotaBytes" | "persisted" | "durable"> & { bytes: number | null };
+  spending: Stats["spent"];
+};
+
+function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
+  return { ...group, hits: hits.map(({ id, seq, score }) => ({ id, seq, score })) };
 }
 
 function hasId(message: object): boolean {

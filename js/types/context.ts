@@ -15,8 +15,8 @@ export interface BuildContextRequest extends CallOptions {
   /** The conversation. */
   conversationId: string;
   /**
-   * The new question. It goes last, whole, and is not stored: append it when you send it. Left out when the newest
-   * message of the conversation is the question.
+   * The question. It goes last, whole, and is not stored by this call. Left out, the newest turn of the conversation is
+   * the question. A question that is stored as the newest message already is not sent twice.
    */
   question?: string;
   /** The app's system prompt; sent whole. */
@@ -25,7 +25,7 @@ export interface BuildContextRequest extends CallOptions {
   window?: number;
   /** Tokens kept for the answer. Default `policy.budget.reserveTokens`. */
   reserve?: number;
-  /** Format of the answer. Default: that of the conversation's newest message, else `"openai"`. */
+  /** Format of the answer. Default `"openai"`. */
   format?: MessageFormat;
   /** Results of the app's own retrieval. */
   documents?: readonly ContextDocument[];
@@ -35,33 +35,48 @@ export interface BuildContextRequest extends CallOptions {
   retrieval?: "auto" | "always" | "never";
 }
 
-/** Scores of one hit, each 0 to 1. Signals that were not used are left out. */
+/** The signals behind the score of a hit, each 0 to 1 unless it says otherwise. `null`: not used. Further ones can come. */
 export interface Scores {
-  /** Vector similarity. */
-  semantic?: number;
-  /** Lexical match. */
+  /** Vector similarity; `null` without a vector of the question or the message. */
+  semantic?: number | null;
+  /** Lexical match, fused. */
   keyword?: number;
-  /** Age. */
-  recency?: number;
+  /** Age; `null` where the question does not ask for what is newest. */
+  recency?: number | null;
   /** The question names something of the message. */
   reference?: number;
+  /** BM25 of the message, 0 and up. */
+  message?: number;
+  /** BM25 of the message and its neighbours, 0 and up. */
+  window?: number;
+  /** BM25 of its conversation, 0 and up. */
+  session?: number;
+  /** Share of the question's terms, weighted by rarity, that is found in the message. */
+  coverage?: number;
 }
 
 /** One thing that went into a section. */
 export interface ReceiptItem {
-  /** `message`, `group`, `summary`, `fact`, `document`, `system` or `question`. */
+  /** `system`, `fact`, `summary`, `message`, `document` or `question`. */
   kind: string;
-  /** What it is. */
+  /** Id of the message, fact or document. */
   id: string;
-  /** First and last position of the messages it holds, both inclusive. */
-  range?: { conversationId?: string; from: number; to: number } | null;
-  /** Tokens it takes. */
+  /** The conversation, for messages and summaries. */
+  conversationId?: string;
+  /** First and last position covered, both inclusive. */
+  range?: [number, number];
+  /** Who speaks, for messages. */
+  role?: "system" | "user" | "assistant" | "tool";
+  /** Tokens it takes, message overhead included. */
   tokens: number;
-  /** Final score, for what was retrieved. */
-  score?: number | null;
+  /** Final score, 0 to 1, for what was retrieved. */
+  score?: number;
   /** The signals behind the score. */
-  scores?: Scores | null;
-  /** Why it is there. */
+  scores?: Scores;
+  /**
+   * Why it is there: `instructions`, `remembered`, `covers_earlier`, `recent_window`, `hit`, `neighbour`, `given_by_app`,
+   * `question` or `current_turn`.
+   */
   reason: string;
 }
 
@@ -71,16 +86,16 @@ export interface ReceiptDrop {
   id: string;
   /** Tokens it would have taken. */
   tokens: number;
-  /** Why it is not there. */
+  /** Why it is not there: `no_room`, `below_floor`, `duplicate`, `outside_window` or `too_long`. */
   reason: string;
 }
 
 /** One section of a context. */
 export interface ReceiptSection {
-  /** `system`, `memory`, `summary`, `retrieved`, `documents`, `recent` or `question`. */
+  /** `system`, `memory`, `summary`, `recent`, `documents`, `retrieved` or `question`. */
   name: string;
-  /** Most tokens it could take; `null` where there is no cap. */
-  cap: number | null;
+  /** Most tokens it could take in this call. */
+  cap: number;
   /** Tokens it takes. */
   tokens: number;
   /** What is in it, in the order of the prompt. */
@@ -91,15 +106,15 @@ export interface ReceiptSection {
 
 /** What became of retrieval. */
 export interface ReceiptRetrieval {
-  /** Whether it ran. */
+  /** `retrieve` or `skip`. */
   decision: string;
   /** Why. */
   reasons: string[];
   /** `hybrid`, `lexical` or `none`. */
   mode: string;
-  /** Hits that were considered. */
+  /** Messages that were scored. */
   candidates: number;
-  /** Milliseconds it took. */
+  /** Milliseconds in the index, callbacks excluded. */
   ms: number;
 }
 
@@ -121,21 +136,37 @@ export interface Receipt {
     reserve: number;
     /** Of the part that stays the same until the next compaction. */
     prefix: number;
-    /** False: the numbers are estimates. */
-    exact?: boolean;
+    /** What the request itself and joining texts cost: `total` minus the sections. */
+    overhead: number;
+    /** What sending the whole conversation would take. */
+    fullHistory: number;
+    /** False: estimates, because the model has no public tokenizer or its vocabulary is not loaded. */
+    exact: boolean;
   };
   /** Hash of that part: equal hashes mean that the provider's prompt cache can be hit. */
   prefixHash: string;
+  /** What is off, in words: no embedder, no language model, an estimate instead of a count. */
+  notes: string[];
+}
+
+/** A position after which the prompt is likely to differ in the next turn. */
+export interface CacheBreakpoint {
+  /** The end of the system text, or of the message at `messageIndex`. */
+  after: "system" | "history";
+  /** Index into `messages`, for `"history"`. */
+  messageIndex?: number;
+  /** Tokens up to and including this position. */
+  tokens: number;
 }
 
 /** What to send to the model. */
 export interface Context<Message extends object = RawMessage> {
-  /** The system prompt, where the format keeps it apart; else it is the first message and this is empty. */
+  /** The system text: the app's prompt, what is remembered about the user, the rolling summary. May be empty. */
   system: string;
   /** The messages, in the format asked for. */
   messages: Message[];
-  /** Indexes of messages after which the provider's prompt cache can be marked. */
-  cacheBreakpoints: number[];
+  /** Where the provider's prompt cache can be told to stop, in order. */
+  cacheBreakpoints: CacheBreakpoint[];
   /** Tokens of the whole prompt, as `receipt.tokens.total`. */
   tokens: number;
   /** How it came about. */
@@ -150,7 +181,7 @@ export interface RecallFilter {
   roles?: readonly ("system" | "user" | "assistant" | "tool")[];
   /** Only messages from this time on, milliseconds since 1970. */
   since?: number;
-  /** Only messages up to this time, milliseconds since 1970. */
+  /** Only messages up to this time, inclusive, milliseconds since 1970. */
   until?: number;
 }
 
@@ -158,9 +189,9 @@ export interface RecallFilter {
 export interface RecallOptions extends CallOptions {
   /** Only this conversation. Default: every remembered one. */
   conversationId?: string;
-  /** Most groups. Default `policy.retrieval.topK`. */
+  /** Most hits, 0 to 1,000. Default 10. */
   topK?: number;
-  /** Groups below this score are left out, 0 to 1. Default `policy.retrieval.minScore`. */
+  /** Hits below this score are left out, 0 to 1. Default: none. */
   threshold?: number;
   /** Messages before a hit that go with it. Default `policy.retrieval.before`. */
   before?: number;
@@ -168,20 +199,34 @@ export interface RecallOptions extends CallOptions {
   after?: number;
   /** Narrows the search. */
   filter?: RecallFilter;
-  /** Adds the signals behind each score. Default false. */
+  /** False leaves out the signals behind each score. Default true. */
   explain?: boolean;
+}
+
+/** A found message. */
+export interface RecallHit {
+  /** Its id. */
+  id: string;
+  /** Its position. */
+  seq: number;
+  /** Final score, 0 to 1. */
+  score: number;
+  /** The signals behind the score. */
+  scores?: Scores;
 }
 
 /** A found message with its neighbours. */
 export interface RecallGroup<Message extends object = RawMessage> {
   /** The conversation. */
   conversationId: string;
+  /** First and last position, both inclusive. */
+  range: [number, number];
   /** The raw messages, in order, as they were given. */
   messages: Message[];
   /** The messages that were hit. */
-  hits: { id: string; seq: number; score: number }[];
-  /** Final score, 0 to 1, highest first. */
+  hits: RecallHit[];
+  /** Best score of the hits, 0 to 1. */
   score: number;
-  /** The signals behind the score, where `explain` was asked. */
-  scores?: Scores | null;
+  /** The signals of the best hit. */
+  scores?: Scores;
 }
