@@ -20,6 +20,7 @@ export default typescript.config(
       eqeqeq: "error",
       // Callers without types can give anything: what the types rule out is checked all the same.
       "@typescript-eslint/no-unnecessary-condition": "off",
+      "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true, ignoreVoidOperator: true }],
       "@typescript-eslint/prefer-promise-reject-errors": ["error", { allowThrowingUnknown: true, allowThrowingAny: false }],
       // Numbers are shown to people in messages.

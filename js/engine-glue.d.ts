@@ -61,7 +61,7 @@ export interface EngineHost {
   embed?(texts: string[], signal?: AbortSignal): Promise<Float32Array[]>;
   generate?(request: EngineModelRequest, signal?: AbortSignal): Promise<string>;
   emit(event: string, payload: unknown): void;
-  /** Takes a lock that holds across tabs, if it is free now: the function that releases it, else `null`. */
+  /** Takes a lock if it is free now: a function that releases it, else `null`. */
   tryLock(name: string): Promise<(() => void) | null>;
 }
 

@@ -35,6 +35,14 @@ export async function loadEngine(source?: WasmSource): Promise<Glue> {
   return glue;
 }
 
+/** Bytes of the running instance's memory. */
+export async function wasmMemoryBytes(): Promise<number> {
+  await loading;
+  // Once there is an instance, `init` only answers with its exports; after a replacement with those of the new one.
+  const { memory } = await init({} as Parameters<typeof init>[0]);
+  return memory.buffer.byteLength;
+}
+
 /** Whether the instance of this number is the running one and has not trapped. */
 export function isAlive(number: number): boolean {
   return !trapped && number === generation;

@@ -5,6 +5,7 @@
 
 import type { EngineHost, EngineModelRequest } from "./engine-glue.js";
 import { MemoryError, type MemoryErrorCode } from "./errors.js";
+import { tryLock } from "./locks.js";
 import type { CheckedOptions } from "./options.js";
 import type { Embedder, GenerateRequest, LanguageModel, MemoryEventName, MemoryEvents, Vector } from "./types.js";
 
@@ -14,6 +15,7 @@ export class Host {
   readonly #emit: (event: MemoryEventName, payload: never) => void;
   readonly #causes = new Map<MemoryErrorCode, unknown>();
   readonly #closing = new AbortController();
+  readonly #locks = new Set<() => void>();
 
   constructor(options: CheckedOptions, emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void) {
     this.#options = options;
@@ -22,11 +24,13 @@ export class Host {
 
   /** The object that is handed to the engine. `isCurrent` tells whether that engine still lives. */
   forEngine(isCurrent: () => boolean): EngineHost {
+    // What an engine that trapped still holds, it will never release.
+    this.#releaseLocks();
     const { embedder, languageModel } = this.#options;
     const host: EngineHost = {
       now: () => this.#now(),
       emit: (event, payload) => this.#deliver(event, payload),
-      tryLock: (name) => stopWithEngine(tryLock(name), isCurrent),
+      tryLock: (name) => stopWithEngine(this.#tryLock(name), isCurrent),
     };
     if (embedder !== undefined) {
       host.embed = (texts, signal) => stopWithEngine(this.#embed(embedder, texts, signal), isCurrent);
@@ -43,8 +47,29 @@ export class Host {
   }
 
   /** Aborts every callback that is under way. */
-  close(): void {
+  abort(): void {
     this.#closing.abort(new MemoryError("closed", "The memory was closed."));
+  }
+
+  /** Releases what the engine holds outside itself. */
+  close(): void {
+    this.abort();
+    this.#releaseLocks();
+  }
+
+  async #tryLock(name: string): Promise<(() => void) | null> {
+    const release = await tryLock(this.#options, name);
+    if (release === null) return null;
+    const releaseOnce = (): void => {
+      if (this.#locks.delete(releaseOnce)) release();
+    };
+    this.#locks.add(releaseOnce);
+    if (this.#closing.signal.aborted) releaseOnce();
+    return releaseOnce;
+  }
+
+  #releaseLocks(): void {
+    for (const release of [...this.#locks]) release();
   }
 
   #now(): number {
@@ -102,26 +127,6 @@ export class Host {
     this.#causes.set(error instanceof MemoryError ? error.code : code, error);
     return error instanceof MemoryError ? error : new MemoryError(code, message, { cause: error });
   }
-}
-
-/** Locks of a surrounding without Web Locks: they hold inside this page or process. */
-const localLocks = new Set<string>();
-
-function tryLock(name: string): Promise<(() => void) | null> {
-  const locks = typeof navigator === "undefined" ? undefined : (navigator as { locks?: LockManager }).locks;
-  if (locks === undefined) {
-    if (localLocks.has(name)) return Promise.resolve(null);
-    localLocks.add(name);
-    return Promise.resolve(() => void localLocks.delete(name));
-  }
-  return new Promise((resolve, reject) => {
-    locks
-      .request(name, { ifAvailable: true }, (lock) => {
-        if (lock === null) return resolve(null);
-        return new Promise<void>((release) => resolve(() => release()));
-      })
-      .catch(reject);
-  });
 }
 
 /** Once the engine that asked is gone, nobody must be answered: its promise handlers died with it. */

@@ -1,6 +1,7 @@
 import { requireOptions, requireText } from "./arguments.js";
 import { Conversations } from "./conversations.js";
 import { MemoryError } from "./errors.js";
+import { wasmMemoryBytes } from "./engine-instance.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
 import { fromJsonTexts, toJsonText, toJsonTexts } from "./messages.js";
@@ -138,15 +139,19 @@ export class Memory {
     query: string,
     options: RecallOptions = {},
   ): Promise<RecallGroup<Message>[]> {
-    const request = { query: requireText(query, "query"), ...requireOptions(options, "options") };
+    const { explain = true, ...rest } = requireOptions(options, "options");
+    const request = { query: requireText(query, "query"), ...rest };
     const groups = (await this.#session.call("recall", request, {
       idempotent: true,
       signal: options.signal,
     })) as (RecallGroup<Message> & { messages: string[] })[];
-    return groups.map((group) => ({ ...group, messages: fromJsonTexts<Message>(group.messages) }));
+    return groups.map((group) => {
+      const read = { ...group, messages: fromJsonTexts<Message>(group.messages) };
+      return explain ? read : withoutScores(read);
+    });
   }
 
-  /** The rolling summary of a conversation; version 0 where nothing has been summarised yet. */
+  /** The rolling summary of a conversation; version 0 and empty where nothing has been summarised. */
   async summary(conversationId: string, options: CallOptions = {}): Promise<Summary> {
     const request = {
       conversationId: requireText(conversationId, "conversationId"),
@@ -155,7 +160,12 @@ export class Memory {
     return (await this.#session.call("summary", request, { idempotent: true, signal: options.signal })) as Summary;
   }
 
-  /** Folds old messages into the rolling summary now, and answers with it. */
+  /**
+   * Folds old messages into the rolling summary now, and answers with it.
+   *
+   * @throws `invalid_config` without a language model; `model_failed`, `model_output_invalid`, `timeout`: the summary is
+   * as it was.
+   */
   async compact(conversationId: string, options: CompactOptions = {}): Promise<Summary> {
     const request = {
       conversationId: requireText(conversationId, "conversationId"),
@@ -189,7 +199,12 @@ export class Memory {
 
   /** Figures: what is stored, what it takes, what it has cost. */
   async stats(options: CallOptions = {}): Promise<Stats> {
-    return (await this.#session.call("stats", {}, { idempotent: true, signal: options.signal })) as Stats;
+    const { storage, spending, ...rest } = (await this.#session.call("stats", {}, {
+      idempotent: true,
+      signal: options.signal,
+    })) as EngineStats;
+    const { bytes, ...place } = storage;
+    return { ...rest, ...place, storageBytes: bytes, spent: spending, wasmBytes: await wasmMemoryBytes() };
   }
 
   /**
@@ -207,6 +222,16 @@ export class Memory {
   async close(): Promise<void> {
     await this.#session.close(Promise.all(this.#appends.values()));
   }
+}
+
+/** The figures as the engine groups them. */
+type EngineStats = Omit<Stats, "storageBytes" | "quotaBytes" | "persisted" | "durable" | "spent" | "wasmBytes"> & {
+  storage: Pick<Stats, "quotaBytes" | "persisted" | "durable"> & { bytes: number | null };
+  spending: Stats["spent"];
+};
+
+function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
+  return { ...group, hits: hits.map(({ id, seq, score }) => ({ id, seq, score })) };
 }
 
 function hasId(message: object): boolean {

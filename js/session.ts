@@ -82,16 +82,18 @@ export class Session {
   }
 
   async #close(writes: Promise<unknown>): Promise<void> {
-    this.#host.close();
+    this.#host.abort();
     await writes;
-    const opened = await this.#opening?.opened.catch(() => undefined);
-    if (opened === undefined || !isAlive(opened.generation)) return;
     try {
+      const opened = await this.#opening?.opened.catch(() => undefined);
+      if (opened === undefined || !isAlive(opened.generation)) return;
       await guarded(() => opened.engine.close({}));
       if (isAlive(opened.generation)) opened.engine.free();
     } catch (error) {
       // A trap while closing: the instance is replaced when next needed, and storage holds what was acknowledged.
       if (!isMemoryError(error, "engine_panicked")) throw this.#asMemoryError(error);
+    } finally {
+      this.#host.close();
     }
   }
 

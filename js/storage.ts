@@ -2,7 +2,7 @@ import { MemoryError } from "./errors.js";
 import type { IndexedDbStorage, MemoryStorage, Storage } from "./types.js";
 
 /**
- * IndexedDB of this origin: one database per user, named `<name>/<user id>`.
+ * IndexedDB of this origin: one database per user, named `<name>:<user id>`.
  *
  * @param options.name First part of the database's name, 1 to 200 characters. Default `"throughline"`.
  */

@@ -138,7 +138,8 @@ async function buildVocabularies() {
       rmSync(packed, { recursive: true, force: true });
       mkdirSync(plain, { recursive: true });
       mkdirSync(packed, { recursive: true });
-      await run("cargo", ["run", "--release", "--example", "vocabulary", "--features", "tiktoken", "--", plain]);
+      // Not a release build: linking it would take longer than all that it saves.
+      await run("cargo", ["run", "--example", "vocabulary", "--features", "tiktoken", "--", plain]);
       for (const name of readdirSync(plain).filter((each) => each.endsWith(".bin"))) {
         writeFileSync(join(packed, `${name}.gz`), gzipSync(readFileSync(join(plain, name)), { level: 9 }));
       }
@@ -146,15 +147,14 @@ async function buildVocabularies() {
   );
 }
 
-/** The default embedder's table, where js/static-embedder.ts and its files in assets/static-embedder/ are there. */
+/** The static embedder's table, and the notice of what it was made from, beside the code that loads it. */
 async function copyStaticEmbedder() {
-  const from = join(ROOT, "assets/static-embedder");
-  if (!existsSync(from)) return;
-  await step("Copy the static embedder's files", { inputs: ["assets/static-embedder", ...OWN_SCRIPTS], outputs: ["dist/static-embedder"] }, () => {
-    const to = join(DIST, "static-embedder");
-    rmSync(to, { recursive: true, force: true });
-    mkdirSync(to, { recursive: true });
-    for (const name of readdirSync(from)) copyFileSync(join(from, name), join(to, name));
+  const from = "assets/static-minilm";
+  const table = "static-minilm-256.bin";
+  if (!existsSync(join(ROOT, from))) return;
+  await step("Copy the static embedder's table", { inputs: [from, ...OWN_SCRIPTS], outputs: [`dist/${table}`, "dist/static-minilm-256.NOTICE"] }, () => {
+    copyFileSync(join(ROOT, from, table), join(DIST, table));
+    copyFileSync(join(ROOT, from, "NOTICE"), join(DIST, "static-minilm-256.NOTICE"));
   });
 }
 

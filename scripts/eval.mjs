@@ -22,6 +22,6 @@ async function staticVectors(data) {
   }
   mkdirSync(TOOLS, { recursive: true });
   const file = join(TOOLS, "locomo-static.f32");
-  await run(process.execPath, [join(ROOT, "scripts/embed-static.mjs"), data, file]);
+  await run(process.execPath, [join(ROOT, "scripts/embed-static.mjs"), "--data", data, "--out", file]);
   return ["--static", file];
 }

@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 import { ROOT, Stop, main } from "./toolchain.mjs";
 
 const TYPES = {
+  ".bin": "application/octet-stream",
   ".css": "text/css; charset=utf-8",
   ".gz": "application/gzip",
   ".html": "text/html; charset=utf-8",

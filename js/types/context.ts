@@ -15,8 +15,8 @@ export interface BuildContextRequest extends CallOptions {
   /** The conversation. */
   conversationId: string;
   /**
-   * The new question. It goes last, whole, and is not stored: append it when you send it. Left out when the newest
-   * message of the conversation is the question.
+   * The question. It goes last, whole, and is not stored by this call. Left out, the newest turn of the conversation is
+   * the question. A question that is stored as the newest message already is not sent twice.
    */
   question?: string;
   /** The app's system prompt; sent whole. */
@@ -25,7 +25,7 @@ export interface BuildContextRequest extends CallOptions {
   window?: number;
   /** Tokens kept for the answer. Default `policy.budget.reserveTokens`. */
   reserve?: number;
-  /** Format of the answer. Default: that of the conversation's newest message, else `"openai"`. */
+  /** Format of the answer. Default `"openai"`. */
   format?: MessageFormat;
   /** Results of the app's own retrieval. */
   documents?: readonly ContextDocument[];
@@ -35,44 +35,42 @@ export interface BuildContextRequest extends CallOptions {
   retrieval?: "auto" | "always" | "never";
 }
 
-/** The signals of one hit, each 0 to 1, and the raw figures that they come from. */
+/** The signals behind the score of a hit, each 0 to 1 unless it says otherwise. `null`: not used. Further ones can come. */
 export interface Scores {
-  /** Vector similarity; `null` where there is no vector. */
-  semantic: number | null;
-  /** Lexical match. */
-  keyword: number;
+  /** Vector similarity; `null` without a vector of the question or the message. */
+  semantic?: number | null;
+  /** Lexical match, fused. */
+  keyword?: number;
   /** Age; `null` where the question does not ask for what is newest. */
-  recency: number | null;
+  recency?: number | null;
   /** The question names something of the message. */
-  reference: number;
+  reference?: number;
   /** BM25 of the message, 0 and up. */
-  message: number;
-  /** BM25 of the message with two before and two after. */
-  window: number;
-  /** BM25 of its session. */
-  session: number;
-  /** Share of the question's terms that the message has. */
-  coverage: number;
-  /** Cosine of the question's vector and the message's; `null` where there is none. */
-  cosine: number | null;
+  message?: number;
+  /** BM25 of the message and its neighbours, 0 and up. */
+  window?: number;
+  /** BM25 of its conversation, 0 and up. */
+  session?: number;
+  /** Share of the question's terms, weighted by rarity, that is found in the message. */
+  coverage?: number;
 }
 
 /** One thing that went into a section. */
 export interface ReceiptItem {
-  /** `message`, `summary`, `fact`, `document`, `system`, `tools` or `question`. */
+  /** `system`, `fact`, `summary`, `message`, `document` or `question`. */
   kind: string;
-  /** What it is. */
+  /** Id of the message, fact or document. */
   id: string;
-  /** First and last position of the messages it holds, both inclusive. */
+  /** The messages covered, for messages and summaries: first and last position, both inclusive. */
   range?: { conversationId: string; from: number; to: number };
-  /** Tokens it takes. */
+  /** Who speaks, for messages. */
+  role?: "system" | "user" | "assistant" | "tool";
+  /** Tokens it takes, message overhead included. */
   tokens: number;
-  /** Final score, 0 to 1, for what was chosen by one. */
+  /** Final score, 0 to 1, for what was retrieved. */
   score?: number;
   /** The signals behind the score. */
   scores?: Scores;
-  /** Who speaks, for messages. */
-  role?: "system" | "user" | "assistant" | "tool";
   /**
    * Why it is there: `instructions`, `remembered`, `covers_earlier`, `recent_window`, `hit`, `neighbour`, `given_by_app`,
    * `question` or `current_turn`.
@@ -86,7 +84,7 @@ export interface ReceiptDrop {
   id: string;
   /** Tokens it would have taken. */
   tokens: number;
-  /** Why it is not there: `no_room`, `below_floor`, `duplicate` or `outside_window`. */
+  /** Why it is not there: `no_room`, `below_floor`, `duplicate`, `outside_window` or `too_long`. */
   reason: string;
 }
 
@@ -115,9 +113,9 @@ export interface ReceiptRetrieval {
   reasons: string[];
   /** By words and vectors, by words only, or not at all. */
   mode: "hybrid" | "lexical" | "none";
-  /** Hits that were considered. */
+  /** Messages that were scored. */
   candidates: number;
-  /** Milliseconds it took. */
+  /** Milliseconds in the index, callbacks excluded. */
   ms: number;
 }
 
@@ -128,7 +126,7 @@ export interface Receipt {
   /** What became of retrieval. */
   retrieval: ReceiptRetrieval;
   /** What had to be repaired so that the provider's rules hold, e.g. a tool call without a result. */
-  repairs: { rule: string; seq: number | null; what: string }[];
+  repairs: unknown[];
   /** Token totals. */
   tokens: {
     /** Of the whole prompt. Never more than `window - reserve`. */
@@ -139,11 +137,11 @@ export interface Receipt {
     reserve: number;
     /** Of the part that stays the same until the next compaction. */
     prefix: number;
-    /** Per-request overhead and what joining texts costs: `total` minus the sections. */
+    /** What the request itself and joining texts cost: `total` minus the sections. */
     overhead: number;
     /** What sending the whole conversation would take. */
     fullHistory: number;
-    /** False: the numbers are estimates. */
+    /** False: estimates, because the model has no public tokenizer or its vocabulary is not loaded. */
     exact: boolean;
   };
   /** Hash of that part: equal hashes mean that the provider's prompt cache can be hit. */
@@ -154,9 +152,9 @@ export interface Receipt {
 
 /** A position after which the prompt is likely to differ in the next turn. */
 export interface CacheBreakpoint {
-  /** The end of the system text, or of a message. */
+  /** The end of the system text, or of the message at `messageIndex`. */
   after: "system" | "history";
-  /** Index into `messages`, for `history`. */
+  /** Index into `messages`, for `"history"`. */
   messageIndex?: number;
   /** Tokens up to and including this position. */
   tokens: number;
@@ -164,14 +162,11 @@ export interface CacheBreakpoint {
 
 /** What to send to the model. */
 export interface Context<Message extends object = RawMessage> {
-  /**
-   * The system text: the app's prompt, what is remembered about the user, the rolling summary. Send it as the system
-   * message or field; it is never among the messages. May be empty.
-   */
+  /** The system text: the app's prompt, what is remembered about the user, the rolling summary. May be empty. */
   system: string;
   /** The messages, in the format asked for. */
   messages: Message[];
-  /** Where the provider's prompt cache can be marked, in order. */
+  /** Where the provider's prompt cache can be told to stop, in order. */
   cacheBreakpoints: CacheBreakpoint[];
   /** Tokens of the whole prompt, as `receipt.tokens.total`. */
   tokens: number;
@@ -187,7 +182,7 @@ export interface RecallFilter {
   roles?: readonly ("system" | "user" | "assistant" | "tool")[];
   /** Only messages from this time on, milliseconds since 1970. */
   since?: number;
-  /** Only messages up to this time, milliseconds since 1970. */
+  /** Only messages up to this time, inclusive, milliseconds since 1970. */
   until?: number;
 }
 
@@ -197,7 +192,7 @@ export interface RecallOptions extends CallOptions {
   conversationId?: string;
   /** Most hits, 0 to 1,000. Default 10. */
   topK?: number;
-  /** Hits below this score are left out, 0 to 1. Default 0. */
+  /** Hits below this score are left out, 0 to 1. Default: none. */
   threshold?: number;
   /** Messages before a hit that go with it. Default `policy.retrieval.before`. */
   before?: number;
@@ -205,20 +200,34 @@ export interface RecallOptions extends CallOptions {
   after?: number;
   /** Narrows the search. */
   filter?: RecallFilter;
+  /** False leaves out the signals behind each score. Default true. */
+  explain?: boolean;
+}
+
+/** A found message. */
+export interface RecallHit {
+  /** Its id. */
+  id: string;
+  /** Its position. */
+  seq: number;
+  /** Final score, 0 to 1. */
+  score: number;
+  /** The signals behind the score. */
+  scores?: Scores;
 }
 
 /** A found message with its neighbours. */
 export interface RecallGroup<Message extends object = RawMessage> {
   /** The conversation. */
   conversationId: string;
+  /** First and last position, both inclusive. */
+  range: [number, number];
   /** The raw messages, in order, as they were given. */
   messages: Message[];
-  /** First and last position of the messages, both inclusive. */
-  range: [number, number];
-  /** The messages that were hit, best first. */
-  hits: { id: string; seq: number; score: number; scores: Scores }[];
-  /** Final score, 0 to 1, highest first. */
+  /** The messages that were hit. */
+  hits: RecallHit[];
+  /** Best score of the hits, 0 to 1. */
   score: number;
-  /** The signals behind the score. */
-  scores: Scores;
+  /** The signals of the best hit. */
+  scores?: Scores;
 }

@@ -19,16 +19,16 @@ export interface Conversation {
   id: string;
   /** The title that was set, else the first user text, cut at 50 characters, else `"Untitled"`. */
   title: string;
-  /** A group of conversations that belong together. */
-  projectId: string | null;
+  /** A group of conversations that belong together, where it is in one. */
+  projectId?: string;
   /** False: nothing of it is embedded, remembered or found from other conversations. */
   remember: boolean;
   /** Milliseconds since 1970. */
   createdAt: number;
   /** Milliseconds since 1970, of the last append or rename. */
   updatedAt: number;
-  /** Number of messages, and the position of the newest; 0 when there is none. */
-  lastSeq: number;
+  /** Number of messages. */
+  messageCount: number;
   /** Sum of the messages' token counts. */
   tokens: number;
 }
@@ -47,10 +47,10 @@ export interface CreateConversation {
 
 /** Changes of a conversation; what is left out stays. */
 export interface UpdateConversation {
-  /** `null` goes back to the title made from the first user text. */
-  title?: string | null;
-  /** `null` takes it out of its project. */
-  projectId?: string | null;
+  /** Empty text goes back to the title made from the first user text. */
+  title?: string;
+  /** A group of conversations that belong together. */
+  projectId?: string;
   /** See {@link Conversation.remember}. */
   remember?: boolean;
 }
@@ -67,8 +67,8 @@ export interface ListConversations extends CallOptions {
 export interface ConversationPage {
   /** The conversations. */
   items: Conversation[];
-  /** Give it as `before` for the next page; `null` on the last one. */
-  next: string | null;
+  /** Give it as `before` for the next page; absent on the last one. */
+  next?: string;
 }
 
 /** Options of `append`. */
@@ -85,7 +85,7 @@ export interface AppendedMessage {
   id: string;
   /** Position in the conversation: dense, from 1. */
   seq: number;
-  /** Whether it would survive a power cut now. `flush()` makes it so. */
+  /** Whether it would survive a power cut now. Never so with `memoryStorage()`. */
   durable: boolean;
 }
 
@@ -107,9 +107,9 @@ export interface SummarySection {
   items: string[];
 }
 
-/** The rolling summary of a conversation; version 0 and empty where nothing was summarised yet. */
+/** The rolling summary of a conversation. */
 export interface Summary {
-  /** The text as it stands in a context. */
+  /** The text as it stands in a context; empty where nothing was summarised yet. */
   text: string;
   /** The text by named sections, in a fixed order. */
   sections: SummarySection[];
@@ -117,14 +117,14 @@ export interface Summary {
   identifiers: string[];
   /** Every message up to this position, inclusive, is covered; 0: none. */
   summarizedUntilSeq: number;
-  /** Rises by one with every change. */
+  /** Rises by one with every compaction; 0: none yet. */
   version: number;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; 0: never. */
   updatedAt: number;
 }
 
 /** Options of `compact`. */
 export interface CompactOptions extends CallOptions {
-  /** Also below the high-water mark. Default false. */
+  /** Everything outside the recent window, also below the high-water mark. Default false. */
   force?: boolean;
 }

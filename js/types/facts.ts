@@ -43,6 +43,8 @@ export interface Fact {
   source: FactSource;
   /** Id of the fact that this one replaced. */
   supersedes: string | null;
+  /** Hash of the normalised text: what a forgotten fact is recognised by. */
+  fingerprint: string;
   /** Injected before others, and never dropped for relevance. */
   pinned: boolean;
   /** Milliseconds since 1970; not used from then on. */
@@ -59,11 +61,11 @@ export interface Fact {
 
 /** An explicit write: the user asked to remember it. It ranks as confirmed. */
 export interface AddFact extends CallOptions {
-  /** The fact in words, 1 character at least. */
+  /** The fact in words, 1 to 4,000 characters. */
   fact: string;
   /** Default `"preference"`. */
   category?: string;
-  /** Replaces the fact that has this key. */
+  /** At most 128 bytes. Replaces the fact that has this key. */
   key?: string;
   /** Default `"user"`. */
   subject?: string;
@@ -79,6 +81,10 @@ export interface UpdateFact extends CallOptions {
   fact?: string;
   /** Its category. */
   category?: string;
+  /** `null`: none. */
+  key?: string | null;
+  /** Whom or what it is about. */
+  subject?: string;
   /** See {@link Fact.pinned}. */
   pinned?: boolean;
   /** `null`: never. */
@@ -109,6 +115,8 @@ export interface FactHit {
 
 /** One decision about a fact. */
 export interface FactEvent {
+  /** Number of the entry, from 1. */
+  number: number;
   /** Milliseconds since 1970. */
   at: number;
   /** What was decided. */

@@ -89,3 +89,22 @@ test("a clock that throws or answers nonsense is replaced by the platform's", ()
   }
   assert.equal(hostOf({ clock: () => 5 }).engine.now(), 5);
 });
+
+test("a lock has one holder among all that have the same data open, and a replaced engine loses its own", async () => {
+  const storage = { kind: "indexeddb", name: "locks" };
+  const first = hostOf({ storage });
+  const second = hostOf({ storage });
+  const other = hostOf({ storage, userId: "other" });
+  const release = await first.engine.tryLock("work");
+  assert.equal(await second.engine.tryLock("work"), null);
+  assert.equal(typeof (await other.engine.tryLock("work")), "function");
+  assert.equal(typeof (await second.engine.tryLock("else")), "function");
+  release();
+  release();
+  assert.equal(typeof (await second.engine.tryLock("work")), "function");
+  assert.equal(await first.engine.tryLock("work"), null);
+  second.host.forEngine(() => true);
+  assert.equal(typeof (await first.engine.tryLock("work")), "function");
+  first.host.close();
+  assert.equal(typeof (await second.engine.tryLock("work")), "function");
+});

@@ -33,8 +33,8 @@ function openWithoutDatabase() {
   return createMemory({ storage: { kind: "indexeddb", name: "trial" }, tokenizer: "estimate" });
 }
 
-for (const [kind, fail] of [["synchronous", () => { throw trap(); }], ["asynchronous", trapInMicrotask]]) {
-  test(`after a ${kind} trap an idempotent call is carried out by a fresh instance`, async () => {
+for (const [kind, fail] of [["a synchronous", () => { throw trap(); }], ["an asynchronous", trapInMicrotask]]) {
+  test(`after ${kind} trap an idempotent call is carried out by a fresh instance`, async () => {
     const memory = await openWithoutDatabase();
     const before = currentGeneration();
     let traps = 0;
@@ -50,7 +50,7 @@ for (const [kind, fail] of [["synchronous", () => { throw trap(); }], ["asynchro
     await memory.close();
   });
 
-  test(`a ${kind} trap in a call that must not run twice rejects with engine_panicked, and the next call works`, async () => {
+  test(`${kind} trap in a call that must not run twice rejects with engine_panicked, and the next call works`, async () => {
     const memory = await openWithoutDatabase();
     let traps = 0;
     Engine.prototype.append = () => { traps += 1; return fail(); };

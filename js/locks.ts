@@ -1,0 +1,39 @@
+/**
+ * Mutual exclusion of everything that has the same user's data open, so that background work is done once: between tabs and
+ * workers by the platform's Web Locks, else (Node, or memory storage, which no other tab sees) within this module.
+ */
+
+import type { CheckedOptions } from "./options.js";
+
+const held = new WeakMap<object, Set<string>>();
+const everywhere = {};
+
+/** Takes the lock if it is free now: a function that releases it, else `null`. */
+export async function tryLock({ storage, userId }: CheckedOptions, name: string): Promise<(() => void) | null> {
+  if (storage.kind === "memory") return tryLocal(storage, `${userId}:${name}`);
+  const full = `throughline:${storage.name}:${userId}:${name}`;
+  const locks = (globalThis as { navigator?: { locks?: LockManager } }).navigator?.locks;
+  return locks === undefined ? tryLocal(everywhere, full) : tryShared(locks, full);
+}
+
+function tryLocal(owner: object, name: string): (() => void) | null {
+  const names = held.get(owner) ?? new Set<string>();
+  held.set(owner, names);
+  if (names.has(name)) return null;
+  names.add(name);
+  return () => void names.delete(name);
+}
+
+function tryShared(locks: LockManager, name: string): Promise<(() => void) | null> {
+  return new Promise((resolve, reject) => {
+    locks
+      .request(name, { ifAvailable: true }, (lock) => {
+        if (lock === null) {
+          resolve(null);
+          return undefined;
+        }
+        return new Promise<void>((release) => resolve(release));
+      })
+      .catch(reject);
+  });
+}
