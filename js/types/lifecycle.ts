@@ -1,10 +1,7 @@
 import type { MemoryErrorCode } from "../errors.js";
 
 /** What is erased: everything of the user, one conversation, or one fact, with all that came from it. */
-export type EraseTarget =
-  | { user: true }
-  | { conversationId: string }
-  | { factId: string };
+export type EraseTarget = { user: true } | { conversationId: string } | { factId: string };
 
 /** What became of an erasure. */
 export interface Erasure {
@@ -18,66 +15,73 @@ export interface Erasure {
 export interface PurposeStats {
   /** Calls of the callback. */
   calls: number;
+  /** Tokens sent, as counted here. */
+  inputTokens: number;
+  /** Tokens received, as counted here. */
+  outputTokens: number;
   /** Milliseconds spent waiting. */
   ms: number;
-  /** Tokens sent. */
-  inputTokens: number;
-  /** Tokens received. */
-  outputTokens: number;
 }
 
-/** Figures about a memory. A figure that the platform does not tell is left out or `null`. */
+/** Figures about a memory. `null`: the platform does not tell. */
 export interface Stats {
-  /** Conversations stored. */
+  /** Conversations kept. */
   conversations: number;
-  /** Messages stored. */
+  /** Messages kept. */
   messages: number;
-  /** Their tokens. */
+  /** Tokens of all messages. */
   tokens: number;
-  /** Vectors stored. */
+  /** Vectors kept. */
   vectors: number;
+  /** Facts kept, tombstones and history included. */
+  facts: number;
+  /** Background jobs due now. */
+  jobs: number;
   /** Messages that are still to be embedded. */
   waitingForVectors: number;
-  /** Facts stored, history and tombstones included. */
-  facts: number;
-  /** Bytes in use by this site, where the platform tells. */
-  storageBytes: number | null;
-  /** Bytes that this site may use, where the platform tells. */
-  quotaBytes: number | null;
-  /** Records outlive the page or process. */
-  durable: boolean;
-  /** Bytes of the search index's words and metadata, about. */
-  indexBytes: number;
-  /** Bytes of WebAssembly memory of the page, all memories together. */
-  wasmBytes: number;
-  /** The browser promised not to evict it. */
-  persisted: boolean | null;
-  /** Background jobs that are due. */
-  jobs: number;
   /** When a failed job is tried again, milliseconds since 1970. */
   nextRetryAt: number | null;
-  /** What each callback purpose has cost since this memory was opened. */
-  spent: Record<string, PurposeStats>;
-  /** How tokens are counted now, e.g. `o200k_base/1`. */
+  /** Bytes in use by this site, all its storage together. */
+  storageBytes: number | null;
+  /** Bytes that this site may use. */
+  quotaBytes: number | null;
+  /** The browser promised not to evict it. */
+  persisted: boolean | null;
+  /** False: it is gone when the page or process ends. */
+  durable: boolean;
+  /** Bytes of the search index, about. */
+  indexBytes: number;
+  /** Bytes of the engine's WebAssembly memory, every memory of the page together. It grows and never shrinks. */
+  wasmBytes: number;
+  /** What each callback purpose has cost since the memory was opened. */
+  spent: Partial<Record<string, PurposeStats>>;
+  /** How tokens are counted now: encoding and version, or `estimate/1`. */
   countedWith: string;
 }
 
 /** What each event carries. Further fields can be added. */
 export interface MemoryEvents {
   /** Messages were stored. */
-  append: { conversationId: string; messages?: { id: string; seq: number }[] };
+  append: { conversationId: string; count: number };
   /** A context was built. */
   context: { conversationId: string; tokens: number };
-  /** A conversation was compacted, or an attempt failed. */
-  compaction: { conversationId: string; summarizedUntilSeq?: number; version?: number };
+  /** A conversation was compacted: the tokens of the messages that were folded, and how far the summary reaches now. */
+  compaction: { conversationId: string; version: number; summarizedUntilSeq: number; tokens: number };
   /** A fact was added, changed, proposed or removed. */
   fact: { operation: string; factId: string | null };
-  /** A background job began, ended or failed. */
-  job: { kind: string; conversationId?: string; state: string };
-  /** Storage was opened, blocked, filled up or changed by another tab. */
-  storage: { state: string };
-  /** Something failed that no call could report. */
-  error: { code: MemoryErrorCode; message: string; retryable: boolean };
+  /** A piece of background work was done. */
+  job: { kind: string; conversationId: string; state: string };
+  /** Something was removed from storage. */
+  storage: { state: string; conversationId?: string };
+  /** Something failed that no call could report: a background job, or the load of a vocabulary. */
+  error: {
+    code: MemoryErrorCode;
+    message: string;
+    retryable: boolean;
+    job?: string;
+    conversationId?: string;
+    attempts?: number;
+  };
 }
 
 /** Name of an event. */
