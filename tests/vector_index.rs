@@ -121,7 +121,7 @@ fn filters_are_exact_and_lose_nothing_on_every_way() {
             index.remove(id);
         }
         for divisor in [1, 2, 3, 7] {
-            let may = |id: u32| id % divisor == 0;
+            let may = |id: u32| id.is_multiple_of(divisor);
             let (mut hits, mut wanted) = (0, 0);
             for query in &queries {
                 let all = brute_force(&vectors, query, 4_000);
