@@ -1,6 +1,6 @@
 //! Recall on real embeddings of chat turns. The data is named by the environment variable THROUGHLINE_DATA (else
 //! `../shared/data`); where it is absent, vectors made here stand in, which are easier to search.
-#![allow(clippy::unwrap_used)] // test code outside of test functions
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // test code outside of test functions, and it says what it lacks
 
 #[path = "vector_index/suite.rs"]
 #[allow(dead_code)] // each test program uses its share of the suite
