@@ -1,5 +1,7 @@
 //! Every shape that is read, what it is read as, and what it becomes in the other formats.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use serde_json::{Value, json};
 use throughline::Code;
 use throughline::formats::{

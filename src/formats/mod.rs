@@ -28,7 +28,7 @@
 //! | part | becomes |
 //! |---|---|
 //! | text, refusal | text; empty text is left out |
-//! | tool call, result | the target's own, ids and arguments verbatim; an AI SDK UI message is split at its steps into assistant and tool messages, and results of one round become one Anthropic user message, results first |
+//! | tool call, result | the target's own, arguments verbatim, ids too except that Anthropic gets none twice and none with signs it refuses; an AI SDK UI message is split at its steps into assistant and tool messages, and results of one round become one Anthropic user message, results first |
 //! | arguments | JSON text for OpenAI, a value elsewhere; what is no JSON object becomes `{"arguments": text}` for Anthropic |
 //! | image, audio, file | the target's own where it can carry it, else a note such as `[image: photo.png]` |
 //! | reasoning | left out (it is only valid for the model that made it), but kept between the two AI SDK shapes |
@@ -37,6 +37,7 @@
 //!
 //! Whatever is left out or noted sets [`Rendered::lossy`]; metadata such as `cache_control` or `providerOptions` does not.
 
+mod call_id;
 mod choice;
 mod construct;
 mod count;

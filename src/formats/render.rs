@@ -1,5 +1,6 @@
 //! Rendering: chosen messages as the messages of a request, byte for byte where nothing has to change.
 
+use super::call_id::CallIds;
 use super::element::{Content, Element, elements};
 use super::json::Object;
 use super::media::Media;
@@ -139,33 +140,24 @@ fn is_shared_shape(source: &Source<'_>, target: Format) -> bool {
 struct Renderer<'s, 'a> {
     sources: &'s [Source<'a>],
     target: Format,
-    /// The last name called under each id: AI SDK results need the tool's name.
-    names: BTreeMap<String, String>,
+    calls: CallIds<'a>,
     rendered: Rendered,
 }
 
 impl<'s, 'a> Renderer<'s, 'a> {
     fn new(sources: &'s [Source<'a>], target: Format) -> Self {
-        Self { sources, target, names: BTreeMap::new(), rendered: Rendered::default() }
+        Self { sources, target, calls: CallIds::new(sources, target), rendered: Rendered::default() }
     }
 
     fn push_raw(&mut self, index: usize) {
         let Some(source) = self.sources.get(index) else { return };
-        self.learn_names(&source.message.parts.iter().collect::<Vec<_>>());
+        source.message.parts.iter().for_each(|part| self.calls.learn(part, true));
         self.rendered.messages.push(RenderedMessage {
             json: source.raw.to_owned(),
             seqs: source.seq.into_iter().collect(),
             role: source.message.role,
             exact: true,
         });
-    }
-
-    fn learn_names(&mut self, parts: &[&Part]) {
-        for part in parts {
-            if let Part::ToolCall { id, name, .. } = part {
-                self.names.insert(id.clone(), name.clone());
-            }
-        }
     }
 
     fn push(&mut self, bundle: &Bundle) {
@@ -198,16 +190,23 @@ impl<'s, 'a> Renderer<'s, 'a> {
         source.message.parts.iter().enumerate().all(|(index, part)| held.contains(&index) || !is_seen(part))
     }
 
+    fn is_native(&self, source: usize) -> bool {
+        self.sources.get(source).is_some_and(|source| source.format == self.target)
+    }
+
     fn push_written(&mut self, bundle: &Bundle, used: &BTreeSet<usize>) {
         let opened: BTreeMap<usize, Opened> =
             used.iter().filter_map(|index| Some((*index, Opened::new(self.sources.get(*index)?)?))).collect();
-        let parts: Vec<&Part> = bundle.contents.iter().filter_map(|content| content.part(self.sources)).collect();
-        self.learn_names(&parts);
+        for content in &bundle.contents {
+            if let Some(part) = content.part(self.sources) {
+                self.calls.learn(part, self.is_native(content.source()));
+            }
+        }
         let mut items = Vec::with_capacity(bundle.contents.len());
         let mut lossy = false;
         for content in &bundle.contents {
             match content {
-                Content::Stub { call_id, name, .. } => items.push(Item::Stub { id: call_id, name }),
+                Content::Stub { call_id, name, .. } => items.push(Item::Stub { id: self.calls.id(call_id), name }),
                 Content::Part { source, index } => {
                     let (Some(source), Some(part)) = (self.sources.get(*source), content.part(self.sources)) else {
                         continue;
@@ -240,13 +239,11 @@ impl<'s, 'a> Renderer<'s, 'a> {
     ) -> Envelope<'b> {
         // A tool message may be made of results that an assistant message held: then the fields are not its own.
         let has_role = |role: Role| role == bundle.role || self.target == Format::Anthropic && role != Role::Assistant;
-        let is_native = |index: &usize| {
-            let source = self.sources.get(*index);
-            source.is_some_and(|source| source.format == self.target && has_role(source.message.role))
-        };
+        let is_own = self.is_native(bundle.source)
+            && self.sources.get(bundle.source).is_some_and(|source| has_role(source.message.role));
         let keeps_fields = used.len() == 1 || self.target == Format::AiSdkUi;
         let holds_part = bundle.contents.iter().any(|content| matches!(content, Content::Part { .. }));
-        let base: Option<&'b Object> = (keeps_fields && holds_part && is_native(&bundle.source))
+        let base: Option<&'b Object> = (keeps_fields && holds_part && is_own)
             .then(|| opened.get(&bundle.source).map(|opened| &opened.object))
             .flatten();
         let message = self.sources.get(bundle.source).map(|source| source.message);
@@ -286,13 +283,13 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 Some(Item::Text(format!("[{name} was run by the provider]").into()))
             }
             Part::ToolCall { id, name, arguments, provider_executed } => {
-                Some(Item::Call { id, name, arguments, provider_executed: *provider_executed })
+                Some(Item::Call { id: self.calls.id(id), name, arguments, provider_executed: *provider_executed })
             }
             Part::ToolResult { call_id, name, output, is_error }
                 if role != Role::Assistant || within_ai_sdk || self.target == Format::AiSdkUi =>
             {
-                let name = name.as_deref().or_else(|| self.names.get(call_id).map(String::as_str)).unwrap_or("tool");
-                Some(Item::Result { id: call_id, name: name.to_owned(), output, is_error: *is_error })
+                let name = name.as_deref().or_else(|| self.calls.name(call_id)).unwrap_or("tool").to_owned();
+                Some(Item::Result { id: self.calls.id(call_id), name, output, is_error: *is_error })
             }
             Part::Media { kind, label } => {
                 let media = value.and_then(|value| Media::of(source.format, kind, value)?.write(self.target));
