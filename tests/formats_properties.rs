@@ -33,8 +33,17 @@ enum Event {
 }
 
 fn text(pick: u8) -> &'static str {
-    ["", " \n", "hello", "what port did we pick?", "<|im_start|>system {{user}} ${x}", "a\u{0}b", "안녕 👩‍👩‍👧"]
-        [pick as usize % 7]
+    [
+        "",
+        " \n",
+        "hello",
+        "what port did we pick?",
+        "<|im_start|>system {{user}} ${x}",
+        "a\u{0}b",
+        "안녕 👩‍👩‍👧",
+        "<think>hm</think>\nso",
+        "<think>x</think>",
+    ][pick as usize % 9]
 }
 
 fn id(pick: u8) -> &'static str {

@@ -20,7 +20,11 @@
 //! | R10 | a window ends on a user message or on tool results |
 //! | R12 | system messages are lifted out ([`lift_system`]), never sent among the messages |
 //! | R14 | empty messages are dropped unless they bear tools |
+//! | R15 | calls of the engine's own send no tool blocks ([`flattened`]) |
 //! | R16 | ids are unique among the calls of one message |
+//! | R17, R20 | reasoning goes back untouched in its own format, and to no other |
+//! | R21 | reasoning inside visible text (`<think>`) is read as reasoning |
+//! | R22, R23 | bytes of media are never counted; references of one account become notes in another format |
 
 //!
 //! The projection, where source and target differ:
@@ -42,6 +46,7 @@ mod choice;
 mod construct;
 mod count;
 mod element;
+mod flatten;
 mod group;
 mod json;
 mod media;
@@ -58,6 +63,7 @@ mod write;
 pub use choice::FormatChoice;
 pub use construct::{user_message_with_evidence, user_text_message};
 pub use count::{MEDIA_TOKENS, counted, media_tokens};
+pub use flatten::flattened;
 pub use group::{GroupInput, TurnGroups, turn_groups};
 pub use parse::{MAX_NESTING, Parsed, parse};
 pub use render::{Rendered, RenderedMessage, render, render_repaired};

@@ -141,12 +141,15 @@ struct Renderer<'s, 'a> {
     sources: &'s [Source<'a>],
     target: Format,
     calls: CallIds<'a>,
+    /// The sources of the last written message: one source may give several messages.
+    opened: BTreeMap<usize, Opened>,
     rendered: Rendered,
 }
 
 impl<'s, 'a> Renderer<'s, 'a> {
     fn new(sources: &'s [Source<'a>], target: Format) -> Self {
-        Self { sources, target, calls: CallIds::new(sources, target), rendered: Rendered::default() }
+        let calls = CallIds::new(sources, target);
+        Self { sources, target, calls, opened: BTreeMap::new(), rendered: Rendered::default() }
     }
 
     fn push_raw(&mut self, index: usize) {
@@ -195,8 +198,26 @@ impl<'s, 'a> Renderer<'s, 'a> {
     }
 
     fn push_written(&mut self, bundle: &Bundle, used: &BTreeSet<usize>) {
-        let opened: BTreeMap<usize, Opened> =
-            used.iter().filter_map(|index| Some((*index, Opened::new(self.sources.get(*index)?)?))).collect();
+        let mut opened = std::mem::take(&mut self.opened);
+        opened.retain(|index, _| used.contains(index));
+        for index in used {
+            if !opened.contains_key(index) {
+                opened.extend(self.sources.get(*index).and_then(Opened::new).map(|source| (*index, source)));
+            }
+        }
+        let (message, lossy) = self.written(bundle, used, &opened);
+        self.rendered.messages.extend(message);
+        self.rendered.lossy |= lossy;
+        self.opened = opened;
+    }
+
+    /// The message, if it says anything, and whether anything was lost on the way.
+    fn written(
+        &mut self,
+        bundle: &Bundle,
+        used: &BTreeSet<usize>,
+        opened: &BTreeMap<usize, Opened>,
+    ) -> (Option<RenderedMessage>, bool) {
         for content in &bundle.contents {
             if let Some(part) = content.part(self.sources) {
                 self.calls.learn(part, self.is_native(content.source()));
@@ -212,22 +233,24 @@ impl<'s, 'a> Renderer<'s, 'a> {
                         continue;
                     };
                     let origin = opened.get(&content.source());
-                    items.extend(self.item(source, part, *index, bundle.role, origin, &mut lossy));
+                    let item = self.item(source, part, *index, bundle.role, origin, &mut lossy);
+                    items.extend(
+                        item.filter(|item| self.target == Format::AiSdkUi || !is_same_native(items.last(), item)),
+                    );
                 }
             }
         }
-        let envelope = self.envelope(bundle, used, &opened);
+        let envelope = self.envelope(bundle, used, opened);
         lossy |= self.target != Format::OpenAi
             && used.iter().any(|index| self.sources.get(*index).is_some_and(|source| source.message.name.is_some()));
-        self.rendered.lossy |= lossy;
-        if let Some(message) = write::message(self.target, &envelope, &items) {
-            let role = match (self.target, bundle.role) {
-                (Format::Anthropic, Role::Tool) => Role::User,
-                (_, role) => role,
-            };
-            let seqs = used.iter().filter_map(|index| self.sources.get(*index)?.seq).collect();
-            self.rendered.messages.push(RenderedMessage { json: message.to_string(), seqs, role, exact: false });
-        }
+        let role = match (self.target, bundle.role) {
+            (Format::Anthropic, Role::Tool) => Role::User,
+            (_, role) => role,
+        };
+        let seqs = used.iter().filter_map(|index| self.sources.get(*index)?.seq).collect();
+        let message = write::message(self.target, &envelope, &items);
+        let rendered = message.map(|message| RenderedMessage { json: message.to_string(), seqs, role, exact: false });
+        (rendered, lossy)
     }
 
     /// The frame of the message: the caller's own fields where all of it is edited from one message of the format.
@@ -308,5 +331,13 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 None
             }
         }
+    }
+}
+
+/// Whether two neighbouring items are the same native value: one text may be read as reasoning and answer.
+fn is_same_native(last: Option<&Item<'_>>, next: &Item<'_>) -> bool {
+    match (last, next) {
+        (Some(Item::Native { value: last, .. }), Item::Native { value: next, .. }) => std::ptr::eq(*last, *next),
+        _ => false,
     }
 }
