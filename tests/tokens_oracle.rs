@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use throughline::Code;
 use throughline::tokens::{BytePairEncoder, Encoding, TiktokenCounter, TokenCounter, vocabulary_asset};
-use tokens_texts::{Random, adversarial, chat_message, random_code_points};
+use tokens_texts::{Random, adversarial, chat_message, random_code_points, scripts_next_to_each_other};
 
 fn counters(encoding: Encoding) -> (BytePairEncoder, TiktokenCounter) {
     static ASSETS: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];
@@ -38,18 +38,21 @@ fn fuzz(encoding: Encoding) {
     for _ in 0..3_000 {
         assert_equal(&own, &truth, &random_code_points(&mut random));
     }
+    for _ in 0..8_000 {
+        assert_equal(&own, &truth, &scripts_next_to_each_other(&mut random));
+    }
     for _ in 0..1_500 {
         assert_equal(&own, &truth, &chat_message(&mut random));
     }
 }
 
 #[test]
-fn o200k_has_no_difference_in_16500_strings() {
+fn o200k_has_no_difference_in_24500_strings() {
     fuzz(Encoding::O200kBase);
 }
 
 #[test]
-fn cl100k_has_no_difference_in_16500_strings() {
+fn cl100k_has_no_difference_in_24500_strings() {
     fuzz(Encoding::Cl100kBase);
 }
 
