@@ -83,6 +83,25 @@ fn every_character_alone_and_between_letters() {
     }
 }
 
+#[test]
+fn every_run_of_white_space_alone_in_the_middle_and_at_the_end() {
+    let mut runs = vec![String::new()];
+    for length in 0..5 {
+        let longest: Vec<String> = runs.iter().filter(|run| run.chars().count() == length).cloned().collect();
+        runs.extend(
+            longest.iter().flat_map(|run| [' ', '\n', '\r', '\t', '\u{3000}'].map(|space| format!("{run}{space}"))),
+        );
+    }
+    for encoding in Encoding::ALL {
+        let (own, truth) = counters(encoding);
+        for run in &runs {
+            for text in [run.clone(), format!("a{run}"), format!("a{run}b"), format!("!{run}"), format!("!{run}/")] {
+                assert_equal(&own, &truth, &text);
+            }
+        }
+    }
+}
+
 /// Pieces that are merged in several windows. The truth is `tiktoken-rs`, which merges them whole.
 #[test]
 fn long_pieces_are_merged_in_windows_without_a_difference() {
