@@ -1,13 +1,12 @@
 /** One piece of the context: closed a line, open the messages themselves and why they are there. */
 
-import type { Scores } from "throughline";
+import type { ReceiptItem, Scores } from "throughline";
 import { button, element, fill } from "./element.ts";
 import { hitOf } from "./inquiry-card.ts";
 import { messageLine, readMessage, speakerOf, type ShownMessage } from "./message.ts";
 import { messageQuote } from "./message-view.ts";
 import { messagesOf } from "./placement.ts";
 import { reasonWords } from "./reasons.ts";
-import type { ShownItem } from "./receipt-view.ts";
 import { visibleLine, visibleText, wordsToMark } from "./visible-text.ts";
 import { formatNumber, humanise } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
@@ -21,7 +20,7 @@ const SIGNALS: readonly [keyof Scores, string][] = [
 
 /** The entry of an item. */
 export function contextItem(
-  item: ShownItem,
+  item: ReceiptItem,
   section: string,
   inquiry: Inquiry,
   workspace: Workspace,
@@ -39,7 +38,7 @@ export function contextItem(
       "summary",
       {},
       element("span", { class: "item-title" }, titleOf(item, hit, inquiry)),
-      item.score !== null ? element("span", { class: "item-score", title: "Score" }, item.score.toFixed(2)) : null,
+      item.score !== undefined ? element("span", { class: "item-score", title: "Score" }, item.score.toFixed(2)) : null,
       element("span", { class: "item-tokens" }, formatNumber(item.tokens)),
     ),
     body,
@@ -62,7 +61,7 @@ export function contextItem(
   return element("li", {}, details);
 }
 
-function titleOf(item: ShownItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {
+function titleOf(item: ReceiptItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {
   if (hit) return `${speakerOf(hit.role)}: ${shortened(visibleLine(messageLine(hit)))}`;
   if (item.kind === "question") return shortened(visibleLine(inquiry.question));
   if (item.range && item.range.conversationId !== inquiry.conversationId) return "From another conversation";
@@ -73,7 +72,7 @@ function shortened(line: string): string {
   return line.length > 90 ? `${line.slice(0, 88).trimEnd()}…` : line;
 }
 
-function why(item: ShownItem, held: readonly ShownMessage[]): HTMLElement {
+function why(item: ReceiptItem, held: readonly ShownMessage[]): HTMLElement {
   const first = held[0];
   const last = held.at(-1);
   const span = first && last ? (first === last ? `Message ${first.seq}` : `Messages ${first.seq} to ${last.seq}`) : humanise(item.kind);
@@ -86,7 +85,7 @@ function why(item: ShownItem, held: readonly ShownMessage[]): HTMLElement {
   );
 }
 
-function signals(scores: Scores | null): HTMLElement | null {
+function signals(scores: Scores | undefined): HTMLElement | null {
   if (!scores) return null;
   const rows = SIGNALS.flatMap(([name, label]) => {
     const value = scores[name];
@@ -99,7 +98,7 @@ function signals(scores: Scores | null): HTMLElement | null {
 }
 
 async function content(
-  item: ShownItem,
+  item: ReceiptItem,
   section: string,
   inquiry: Inquiry,
   workspace: Workspace,
@@ -127,7 +126,7 @@ async function content(
 
 async function summaryText(workspace: Workspace, conversationId: string): Promise<Node[]> {
   const summary = await workspace.opened().summary(conversationId);
-  return (summary?.sections ?? []).flatMap(({ name, items }) => [
+  return summary.sections.flatMap(({ name, items }) => [
     element("h4", {}, humanise(name)),
     element("ul", {}, ...items.map((line) => element("li", {}, visibleLine(line)))),
   ]);
