@@ -1,12 +1,13 @@
 /** One piece of the context: closed a line, open the messages themselves and why they are there. */
 
-import type { ReceiptItem, Scores } from "throughline";
+import type { Scores } from "throughline";
 import { button, element, fill } from "./element.ts";
 import { hitOf } from "./inquiry-card.ts";
 import { messageLine, readMessage, speakerOf, type ShownMessage } from "./message.ts";
 import { messageQuote } from "./message-view.ts";
 import { messagesOf } from "./placement.ts";
 import { reasonWords } from "./reasons.ts";
+import type { ShownItem } from "./receipt-view.ts";
 import { visibleLine, visibleText, wordsToMark } from "./visible-text.ts";
 import { formatNumber, humanise } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
@@ -20,7 +21,7 @@ const SIGNALS: readonly [keyof Scores, string][] = [
 
 /** The entry of an item. */
 export function contextItem(
-  item: ReceiptItem,
+  item: ShownItem,
   section: string,
   inquiry: Inquiry,
   workspace: Workspace,
@@ -46,7 +47,7 @@ export function contextItem(
   const fillBody = (): void => {
     if (body.childElementCount > 0) return;
     fill(body, why(item, held), signals(item.scores));
-    void content(item, section, inquiry, workspace, held, hit, words)
+    void content(item, section, inquiry, workspace, held, words)
       .then((nodes) => body.append(...nodes))
       .catch((error: unknown) => workspace.fail(error))
       .finally(() => {
@@ -61,7 +62,7 @@ export function contextItem(
   return element("li", {}, details);
 }
 
-function titleOf(item: ReceiptItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {
+function titleOf(item: ShownItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {
   if (hit) return `${speakerOf(hit.role)}: ${shortened(visibleLine(messageLine(hit)))}`;
   if (item.kind === "question") return shortened(visibleLine(inquiry.question));
   if (item.range && item.range.conversationId !== inquiry.conversationId) return "From another conversation";
@@ -72,7 +73,7 @@ function shortened(line: string): string {
   return line.length > 90 ? `${line.slice(0, 88).trimEnd()}…` : line;
 }
 
-function why(item: ReceiptItem, held: readonly ShownMessage[]): HTMLElement {
+function why(item: ShownItem, held: readonly ShownMessage[]): HTMLElement {
   const first = held[0];
   const last = held.at(-1);
   const span = first && last ? (first === last ? `Message ${first.seq}` : `Messages ${first.seq} to ${last.seq}`) : humanise(item.kind);
@@ -98,15 +99,13 @@ function signals(scores: Scores | undefined): HTMLElement | null {
 }
 
 async function content(
-  item: ReceiptItem,
+  item: ShownItem,
   section: string,
   inquiry: Inquiry,
   workspace: Workspace,
   held: readonly ShownMessage[],
-  hit: ShownMessage | undefined,
   words: readonly string[],
 ): Promise<Node[]> {
-  const isFound = section === "retrieved";
   if (section === "question") return visibleText(inquiry.question);
   if (section === "system") return visibleText(workspace.settings.system);
   if (section === "summary") return summaryText(workspace, inquiry.conversationId);
@@ -114,13 +113,13 @@ async function content(
     const fact = await workspace.opened().facts.get(item.id).catch(() => null);
     return fact ? visibleText(fact.fact) : [];
   }
-  if (held.length > 0) return held.map((message) => messageQuote(message, isFound && message === hit, words));
+  if (held.length > 0) return held.map((message) => messageQuote(message, item.hits.includes(message.id), words));
   const { range } = item;
   if (!range) return [];
   const raw = await workspace.opened().history(range.conversationId, { from: range.from, to: range.to });
   return raw.map((message, index) => {
     const shown = readMessage(message, range.from + index);
-    return messageQuote(shown, isFound && shown.id === item.id, words);
+    return messageQuote(shown, item.hits.includes(shown.id), words);
   });
 }
 

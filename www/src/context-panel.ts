@@ -1,13 +1,12 @@
 /** The built context: how the window is used, what is in it and why, what was left out, and the exact prompt. */
 
-import type { ReceiptSection } from "throughline";
 import { contextBar } from "./context-bar.ts";
 import { contextItem } from "./context-item.ts";
 import { contextSettings } from "./context-settings.ts";
 import { element, fill } from "./element.ts";
 import { promptView } from "./prompt-view.ts";
 import { reasonSentence, reasonWords } from "./reasons.ts";
-import { foundItems } from "./receipt-view.ts";
+import { foundItems, type ShownSection } from "./receipt-view.ts";
 import { sectionLook } from "./sections.ts";
 import { visibleLine } from "./visible-text.ts";
 import { formatCount, formatNumber, humanise } from "./wording.ts";
@@ -103,7 +102,7 @@ function retrievalNote(inquiry: Inquiry): HTMLElement {
   );
 }
 
-function sectionView(section: ReceiptSection, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+function sectionView(section: ShownSection, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
   const look = sectionLook(section.name);
   const items = element("ul", { class: "items" });
   const details = element(
@@ -136,7 +135,7 @@ function sectionView(section: ReceiptSection, inquiry: Inquiry, workspace: Works
   return details;
 }
 
-function leftOut({ dropped }: ReceiptSection, { messages }: Workspace): HTMLElement | null {
+function leftOut({ dropped }: ShownSection, { messages }: Workspace): HTMLElement | null {
   if (dropped.length === 0) return null;
   const tokens = dropped.reduce((sum, drop) => sum + drop.tokens, 0);
   return element(
@@ -150,7 +149,7 @@ function leftOut({ dropped }: ReceiptSection, { messages }: Workspace): HTMLElem
 }
 
 /** What was left out, by its number in this conversation where it is a message of it. */
-function named({ id, reason }: ReceiptSection["dropped"][number], messages: Workspace["messages"]): string {
+function named({ id, reason }: ShownSection["dropped"][number], messages: Workspace["messages"]): string {
   const message = messages.find((candidate) => candidate.id === id);
   if (!message) return visibleLine(id);
   return reason === "outside_window" ? `Everything up to message ${message.seq}` : `Message ${message.seq}`;

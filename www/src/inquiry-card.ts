@@ -1,12 +1,11 @@
 /** At the end of the transcript: the question in hand, the answer where a model is on, and what was found for it. */
 
-import type { ReceiptItem } from "throughline";
 import { button, element } from "./element.ts";
 import { messageLine, type ShownMessage } from "./message.ts";
 import { messageQuote } from "./message-view.ts";
 import { evidenceFound, messagesOf } from "./placement.ts";
 import { reasonSentence } from "./reasons.ts";
-import { foundItems } from "./receipt-view.ts";
+import { foundItems, type ShownItem } from "./receipt-view.ts";
 import { showView } from "./views.ts";
 import { visibleText, wordsToMark } from "./visible-text.ts";
 import { formatNumber } from "./wording.ts";
@@ -54,7 +53,7 @@ function found(inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: 
   ];
 }
 
-function find(item: ReceiptItem, inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement {
+function find(item: ShownItem, inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement {
   const held = messagesOf(item, inquiry.conversationId, messages);
   const marked = wordsToMark(inquiry.question);
   const message = held.find(({ id }) => inquiry.evidence.includes(id)) ?? hitOf(item, held, marked);
@@ -68,7 +67,7 @@ function find(item: ReceiptItem, inquiry: Inquiry, messages: readonly ShownMessa
 }
 
 /** The message that a group was found for: the one it is named after, else the one with most of the question's words. */
-export function hitOf(item: ReceiptItem, held: readonly ShownMessage[], words: readonly string[]): ShownMessage | undefined {
+export function hitOf(item: ShownItem, held: readonly ShownMessage[], words: readonly string[]): ShownMessage | undefined {
   const named = held.find(({ id }) => id === item.id);
   if (named) return named;
   const shared = (message: ShownMessage): number => {

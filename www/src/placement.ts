@@ -1,7 +1,7 @@
 /** Which messages of a conversation a context holds, and where. */
 
-import type { ReceiptItem, ReceiptSection } from "throughline";
 import type { ShownMessage } from "./message.ts";
+import type { ShownItem, ShownSection } from "./receipt-view.ts";
 
 /** A message's place in a context. */
 export interface Placement {
@@ -12,7 +12,7 @@ export interface Placement {
 
 /** Places by position. Only whole messages count: a summary covers its range without holding it. */
 export function placements(
-  sections: readonly ReceiptSection[],
+  sections: readonly ShownSection[],
   conversationId: string,
   messages: readonly ShownMessage[],
 ): Map<number, Placement> {
@@ -21,7 +21,7 @@ export function placements(
     if (section.name !== "recent" && section.name !== "retrieved") continue;
     for (const item of section.items) {
       for (const message of messagesOf(item, conversationId, messages)) {
-        bySeq.set(message.seq, { section: section.name, isHit: section.name === "retrieved" && message.id === item.id });
+        bySeq.set(message.seq, { section: section.name, isHit: item.hits.includes(message.id) });
       }
     }
   }
@@ -29,7 +29,7 @@ export function placements(
 }
 
 /** The messages of this conversation that an item holds. */
-export function messagesOf(item: ReceiptItem, conversationId: string, messages: readonly ShownMessage[]): ShownMessage[] {
+export function messagesOf(item: ShownItem, conversationId: string, messages: readonly ShownMessage[]): ShownMessage[] {
   const { range } = item;
   if (!range) return messages.filter(({ id }) => id === item.id);
   if (range.conversationId !== conversationId) return [];
@@ -39,7 +39,7 @@ export function messagesOf(item: ReceiptItem, conversationId: string, messages: 
 /** Of these labelled messages, the ones that the context holds. */
 export function evidenceFound(
   evidence: readonly string[],
-  sections: readonly ReceiptSection[],
+  sections: readonly ShownSection[],
   conversationId: string,
   messages: readonly ShownMessage[],
 ): string[] {

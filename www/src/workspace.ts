@@ -11,11 +11,11 @@ import {
   type Conversation,
   type Memory,
   type RawMessage,
-  type ReceiptSection,
   type Stats,
 } from "throughline";
 import { readMessage, type ShownMessage } from "./message.ts";
 import { languageModel, type ModelSettings } from "./openai-model.ts";
+import type { ShownSection } from "./receipt-view.ts";
 import { shippedEmbedder } from "./shipped-embedder.ts";
 import { tellError, type ToldError } from "./wording.ts";
 
@@ -42,7 +42,7 @@ export interface Inquiry {
   question: string;
   evidence: readonly string[];
   context: Context;
-  sections: ReceiptSection[];
+  sections: ShownSection[];
   answer: { text: string; state: "writing" | "done" | "stopped" } | null;
 }
 
