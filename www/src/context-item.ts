@@ -32,13 +32,15 @@ export function contextItem(
   const held = messagesOf(item, inquiry.conversationId, workspace.messages);
   const hit = hitOf(item, held, words);
   const body = element("div", { class: "item-body" });
+  const title = element("span", { class: "item-title" }, titleOf(item, hit, inquiry));
+  if (item.kind === "fact") void nameFact(title, item.id, workspace);
   const details = element(
     "details",
     { class: "item", "data-item": item.id, "data-kind": item.kind },
     element(
       "summary",
       {},
-      element("span", { class: "item-title" }, titleOf(item, hit, inquiry)),
+      title,
       item.score !== undefined ? element("span", { class: "item-score", title: "Score" }, item.score.toFixed(2)) : null,
       element("span", { class: "item-tokens" }, formatNumber(item.tokens)),
     ),
@@ -60,6 +62,12 @@ export function contextItem(
     fillBody();
   }
   return element("li", {}, details);
+}
+
+/** Puts the fact's words in place of its id; a fact that was forgotten since keeps the id. */
+async function nameFact(title: HTMLElement, id: string, workspace: Workspace): Promise<void> {
+  const fact = await workspace.opened().facts.get(id).catch(() => null);
+  if (fact?.fact) title.textContent = shortened(visibleLine(fact.fact));
 }
 
 function titleOf(item: ShownItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {

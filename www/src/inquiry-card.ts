@@ -84,11 +84,13 @@ function evidenceNote(inquiry: Inquiry, messages: readonly ShownMessage[], goTo:
   if (labelled.length === 0) return null;
   const ids = evidenceFound(evidence, sections, conversationId, messages);
   const first = labelled.find(({ id }) => ids.includes(id));
-  const numbers = (first ? labelled.filter(({ id }) => ids.includes(id)) : labelled).map(({ seq }) => seq).join(", ");
+  const shown = first ? labelled.filter(({ id }) => ids.includes(id)) : labelled;
+  const numbers = shown.map(({ seq }) => String(seq)).join(" and ");
+  const subject = shown.length === 1 ? `Message ${numbers}, which answers it, is` : `Messages ${numbers}, which answer it, are`;
   return element(
     "p",
     { class: first ? "evidence found" : "evidence missing", "data-found": ids.join(" ") },
-    first ? `Message ${numbers}, which answers it, is in the context. ` : `Message ${numbers}, which answers it, is not in the context. `,
+    first ? `${subject} in the context. ` : `${subject} not in the context. `,
     button("Show it", () => goTo((first ?? labelled[0])?.seq ?? 0), { class: "link" }),
   );
 }

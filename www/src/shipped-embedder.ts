@@ -1,4 +1,4 @@
-/** The embedder that ships with the package. Its table (3.9 MB) is fetched when the first text is to be embedded. */
+/** The embedder that ships with the package. Its table (3.2 MB) is fetched when the first text is to be embedded. */
 
 import type { Embedder } from "throughline";
 import { createStaticEmbedder } from "throughline/static-embedder";

@@ -72,6 +72,11 @@ export interface ToldError {
   detail: string;
 }
 
+/** A failure that the memory tells by an event, because no call could report it. */
+export function tellFailure({ code, message }: { code: string; message: string }): ToldError {
+  return { words: `In the background: ${ERRORS[code] ?? "something failed."}`, code, detail: message };
+}
+
 /** Any thrown value in plain words. */
 export function tellError(error: unknown): ToldError {
   const detail = error instanceof Error ? error.message : String(error);

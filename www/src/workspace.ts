@@ -17,7 +17,7 @@ import { readMessage, type ShownMessage } from "./message.ts";
 import { languageModel, type ModelSettings } from "./openai-model.ts";
 import type { ShownSection } from "./receipt-view.ts";
 import { shippedEmbedder } from "./shipped-embedder.ts";
-import { tellError, type ToldError } from "./wording.ts";
+import { tellError, tellFailure, type ToldError } from "./wording.ts";
 
 /** What a change is about. */
 export type Topic = "conversations" | "messages" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions";
@@ -106,8 +106,7 @@ export class Workspace {
 
   /** Tells a failure in the status line. */
   fail(error: unknown): void {
-    const told = tellError(error);
-    this.say({ kind: "error", words: told.words, error: told });
+    this.#tell(tellError(error));
   }
 
   /** Runs an action and tells its failure. True when it went well. */
@@ -145,7 +144,7 @@ export class Workspace {
       memory.on("job", () => this.watchJobs()),
       memory.on("fact", () => this.#remembered()),
       memory.on("compaction", () => this.changed("inquiry", "stats")),
-      memory.on("error", (event) => this.say({ kind: "error", words: tellError(event).words, error: told(event) })),
+      memory.on("error", (failure) => this.#tell(tellFailure(failure))),
     ];
     await this.refreshConversations();
     this.say({ kind: "ready", words: "Ready" });
@@ -291,6 +290,10 @@ export class Workspace {
     this.changed("conversations", "messages", "suggestions", "inquiry");
   }
 
+  #tell(error: ToldError): void {
+    this.say({ kind: "error", words: error.words, error });
+  }
+
   #remembered(): void {
     this.changed("facts");
     void this.attempt(() => this.refreshStats());
@@ -325,8 +328,4 @@ export class Workspace {
       if (this.memory === memory && !isMemoryError(error, "closed")) this.fail(error);
     }
   }
-}
-
-function told(event: { code: string; message: string }): ToldError {
-  return { ...tellError(event), code: event.code, detail: event.message };
 }
