@@ -22,6 +22,7 @@ use convert::{from_js, to_js, to_js_error};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{future_to_promise, spawn_local};
@@ -139,7 +140,7 @@ impl JsEngine {
     /// Opens a user's memory. `host` holds the callbacks: `now`, `emit`, `tryLock` and, where the app has them, `embed`
     /// and `generate`.
     pub fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> js_sys::Promise {
-        future_to_promise(async move { open(options, host, handle).await.map(JsValue::from).map_err(|error| to_js_error(&error)) })
+        promise(Box::pin(async move { open(options, host, handle).await.map(JsValue::from) }))
     }
 
     /// Hands a vocabulary over; counts are exact from then on where it is the one of the memory's tokenizer.
@@ -294,6 +295,7 @@ impl JsEngine {
         js_sys::Promise::resolve(&JsValue::UNDEFINED)
     }
 
+    /// Reads the request, calls, and promises the answer.
     fn answer<R, T, F, Answer>(&self, request: JsValue, call: F) -> js_sys::Promise
     where
         R: for<'de> Deserialize<'de> + 'static,
@@ -302,10 +304,7 @@ impl JsEngine {
         Answer: Future<Output = Result<T>> + 'static,
     {
         let engine = Rc::clone(&self.engine);
-        future_to_promise(async move {
-            let answer = async { to_js(&call(engine, from_js(request)?).await?) };
-            answer.await.map_err(|error: Error| to_js_error(&error))
-        })
+        promise(Box::pin(async move { to_js(&call(engine, from_js(request)?).await?) }))
     }
 
     /// As [`Self::answer`]; then whatever became due is worked on in the background.
@@ -316,13 +315,19 @@ impl JsEngine {
         F: FnOnce(Rc<Engine>, R) -> Answer + 'static,
         Answer: Future<Output = Result<T>> + 'static,
     {
+        let engine = Rc::clone(&self.engine);
         let retry = Rc::clone(&self.retry);
-        self.answer(request, move |engine, request| async move {
-            let answer = call(Rc::clone(&engine), request).await;
+        promise(Box::pin(async move {
+            let answer = call(Rc::clone(&engine), from_js(request)?).await;
             work(engine, retry);
-            answer
-        })
+            to_js(&answer?)
+        }))
     }
+}
+
+/// One instance for all methods: the machinery of a promise is large, and a future behind a pointer costs nothing here.
+fn promise(answer: Pin<Box<dyn Future<Output = Result<JsValue>>>>) -> js_sys::Promise {
+    future_to_promise(async move { answer.await.map_err(|error| to_js_error(&error)) })
 }
 
 async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> Result<JsEngine> {
