@@ -199,12 +199,8 @@ export class Memory {
 
   /** Figures: what is stored, what it takes, what it has cost. */
   async stats(options: CallOptions = {}): Promise<Stats> {
-    const { storage, spending, ...rest } = (await this.#session.call("stats", {}, {
-      idempotent: true,
-      signal: options.signal,
-    })) as EngineStats;
-    const { bytes, ...place } = storage;
-    return { ...rest, ...place, storageBytes: bytes, spent: spending, wasmBytes: await wasmMemoryBytes() };
+    const figures = (await this.#session.call("stats", {}, { idempotent: true, signal: options.signal })) as Stats;
+    return { ...figures, wasmBytes: await wasmMemoryBytes() };
   }
 
   /**
@@ -223,12 +219,6 @@ export class Memory {
     await this.#session.close(Promise.all(this.#appends.values()));
   }
 }
-
-/** The figures as the engine groups them. */
-type EngineStats = Omit<Stats, "storageBytes" | "quotaBytes" | "persisted" | "durable" | "spent" | "wasmBytes"> & {
-  storage: Pick<Stats, "quotaBytes" | "persisted" | "durable"> & { bytes: number | null };
-  spending: Stats["spent"];
-};
 
 function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
   return { ...group, hits: hits.map(({ id, seq, score }) => ({ id, seq, score })) };

@@ -65,19 +65,29 @@ export interface Stats {
 /** What each event carries. Further fields can be added. */
 export interface MemoryEvents {
   /** Messages were stored. */
-  append: { conversationId: string; messages?: { id: string; seq: number }[] };
+  append: { conversationId: string; count: number };
   /** A context was built. */
   context: { conversationId: string; tokens: number };
-  /** A conversation was compacted, or an attempt failed. */
-  compaction: { conversationId: string; summarizedUntilSeq?: number; version?: number };
+  /** A conversation was compacted: the tokens of the messages that were folded, and how far the summary reaches now. */
+  compaction: { conversationId: string; version: number; summarizedUntilSeq: number; tokens: number };
   /** A fact was added, changed, proposed or removed. */
   fact: { operation: string; factId: string | null };
-  /** A background job began, ended or failed. */
-  job: { kind: string; conversationId?: string; state: string };
-  /** Storage was opened, blocked, filled up or changed by another tab. */
-  storage: { state: string };
-  /** Something failed that no call could report. */
-  error: { code: MemoryErrorCode; message: string; retryable: boolean };
+  /** A piece of background work was done. */
+  job: { kind: string; conversationId: string; state: string };
+  /** Something was removed from storage. */
+  storage: { state: string; conversationId?: string };
+  /** Something failed that no call could report: a background job, or the load of a vocabulary. */
+  error: {
+    code: MemoryErrorCode;
+    message: string;
+    retryable: boolean;
+    /** The background job that failed. */
+    job?: string;
+    /** Its conversation. */
+    conversationId?: string;
+    /** How often it has failed since it last succeeded. */
+    attempts?: number;
+  };
 }
 
 /** Name of an event. */
