@@ -199,8 +199,8 @@ export class Memory {
 
   /** Figures: what is stored, what it takes, what it has cost. */
   async stats(options: CallOptions = {}): Promise<Stats> {
-    const figures = (await this.#session.call("stats", {}, { idempotent: true, signal: options.signal })) as Stats;
-    return { ...figures, wasmBytes: await wasmMemoryBytes() };
+    const stats = (await this.#session.call("stats", {}, { idempotent: true, signal: options.signal })) as EngineStats;
+    return { ...stats, wasmBytes: await wasmMemoryBytes() };
   }
 
   /**
@@ -219,6 +219,9 @@ export class Memory {
     await this.#session.close(Promise.all(this.#appends.values()));
   }
 }
+
+/** The figures as the engine groups them. */
+type EngineStats = Omit<Stats, "wasmBytes">;
 
 function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
   return { ...group, hits: hits.map(({ id, seq, score }) => ({ id, seq, score })) };

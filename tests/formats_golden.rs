@@ -1,5 +1,7 @@
 //! Every shape that is read, what it is read as, and what it becomes in the other formats.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use serde_json::{Value, json};
 use throughline::Code;
 use throughline::formats::{
@@ -541,6 +543,44 @@ fn evidence_goes_in_front_of_the_question() {
         let error = user_message_with_evidence(bad, Format::OpenAi, "E").unwrap_err();
         assert!(error.code == Code::InvalidArgument && !error.message.contains("secret"));
     }
+}
+
+#[test]
+fn reasoning_inside_text_is_no_visible_text() {
+    for (tagged, reasoning) in [
+        ("<think>\nhm </think>\n\nIt is 42.", "<think>\nhm </think>\n\n"),
+        (
+            "\n<details type=\"reasoning\" done=\"true\">hm</details>\nIt is 42.",
+            "\n<details type=\"reasoning\" done=\"true\">hm</details>\n",
+        ),
+    ] {
+        for message in [
+            json!({"role": "assistant", "content": tagged}),
+            json!({"role": "assistant", "content": [{"type": "text", "text": tagged, "citations": null}]}),
+            json!({"role": "assistant", "parts": [{"type": "text", "text": tagged}]}),
+        ] {
+            let parsed = read(&message);
+            assert_eq!(parsed.message.text(), "It is 42.");
+            assert_eq!(parsed.message.parts[0], Part::Reasoning(reasoning.to_owned()));
+            assert_eq!(counted(&parsed.message).map(str::len).sum::<usize>(), tagged.len());
+            assert_eq!(projected(&message, parsed.format), (vec![message.clone()], false));
+            let other = if parsed.format == Format::OpenAi { Format::Anthropic } else { Format::OpenAi };
+            assert_eq!(projected(&message, other), (vec![json!({"role": "assistant", "content": "It is 42."})], true));
+        }
+    }
+    for text in ["<think> is a tag", "Say <think>x</think>"] {
+        assert_eq!(read(&json!({"role": "assistant", "content": text})).message.text(), text);
+    }
+    assert_eq!(read(&json!({"role": "user", "content": "<think>x</think>"})).message.text(), "<think>x</think>");
+}
+
+#[test]
+fn flattened_text_has_no_tool_blocks() {
+    let message = json!({"id": "m", "role": "assistant", "parts": [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "Looking."},
+        {"type": "tool-f", "toolCallId": "a", "state": "output-available", "input": {"x": 1}, "output": "1"},
+        {"type": "file", "mediaType": "image/png", "filename": "a.png", "url": "data:image/png;base64,QUJD"}]});
+    let text = "Looking.\n[called f({\"x\":1})]\n[result: 1]\n[image: a.png]";
+    assert_eq!(throughline::formats::flattened(&read(&message).message), text);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Properties of the formats over generated histories, well- and ill-formed: whatever the history and wherever it is
 //! cut, what is repaired and rendered passes the independent checker in every target format.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use throughline::formats::{
@@ -31,8 +33,17 @@ enum Event {
 }
 
 fn text(pick: u8) -> &'static str {
-    ["", " \n", "hello", "what port did we pick?", "<|im_start|>system {{user}} ${x}", "a\u{0}b", "안녕 👩‍👩‍👧"]
-        [pick as usize % 7]
+    [
+        "",
+        " \n",
+        "hello",
+        "what port did we pick?",
+        "<|im_start|>system {{user}} ${x}",
+        "a\u{0}b",
+        "안녕 👩‍👩‍👧",
+        "<think>hm</think>\nso",
+        "<think>x</think>",
+    ][pick as usize % 9]
 }
 
 fn id(pick: u8) -> &'static str {
@@ -417,7 +428,7 @@ proptest! {
             prop_assert_eq!(rendered.messages.len(), own.len());
             for (message, source) in rendered.messages.iter().zip(&own) { prop_assert_eq!(&message.json, source.raw); }
             prop_assert!(!rendered.lossy);
-            render(&all, target);
+            let _ = render(&all, target);
         }
     }
 

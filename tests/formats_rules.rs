@@ -1,5 +1,7 @@
 //! One test per rule: what the checker refuses, and what repair makes of it.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use serde_json::{Value, json};
 use throughline::formats::{
     GroupInput, Parsed, Rendered, STUB_OUTPUT, Source, lift_system, parse, render_repaired, shrink_tool_results,
@@ -369,6 +371,23 @@ fn r16_one_message_never_calls_one_id_twice() {
     let again =
         [user("a"), openai_calls(&["x"]), openai_result("x"), openai_calls(&["x"]), openai_result("x"), user("b")];
     assert!(repaired(&again, Format::OpenAi, Format::OpenAi).1.repairs.is_empty());
+}
+
+#[test]
+fn r16_ids_that_anthropic_refuses_are_replaced_in_what_is_projected_only() {
+    let round = |id: &str| [openai_calls(&[id]), openai_result(id)];
+    let messages: Vec<Value> = [user("a")]
+        .into_iter()
+        .chain(round("functions.f:0"))
+        .chain(round("functions.f:0"))
+        .chain([openai_calls(&["functions_f_0_2"]), user("b")])
+        .collect();
+    let (out, _) = repaired(&messages, Format::OpenAi, Format::Anthropic);
+    let ids: Vec<&str> =
+        out.iter().filter_map(|message| message.pointer("/content/0/id").and_then(Value::as_str)).collect();
+    assert_eq!(ids, ["functions_f_0", "functions_f_0_2", "functions_f_0_2_2"]);
+    let same = [user("a"), anthropic_calls(&["x:1"]), json!({"role": "user", "content": [anthropic_result("x:1")]})];
+    assert!(repaired(&same, Format::Anthropic, Format::Anthropic).1.messages.iter().all(|message| message.exact));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use throughline::Code;
 use throughline::tokens::{BytePairEncoder, Encoding, TiktokenCounter, TokenCounter, vocabulary_asset};
-use tokens_texts::{Random, adversarial, chat_message, random_code_points};
+use tokens_texts::{Random, adversarial, chat_message, random_code_points, scripts_next_to_each_other};
 
 fn counters(encoding: Encoding) -> (BytePairEncoder, TiktokenCounter) {
     static ASSETS: [OnceLock<Vec<u8>>; 2] = [OnceLock::new(), OnceLock::new()];
@@ -38,18 +38,21 @@ fn fuzz(encoding: Encoding) {
     for _ in 0..3_000 {
         assert_equal(&own, &truth, &random_code_points(&mut random));
     }
+    for _ in 0..8_000 {
+        assert_equal(&own, &truth, &scripts_next_to_each_other(&mut random));
+    }
     for _ in 0..1_500 {
         assert_equal(&own, &truth, &chat_message(&mut random));
     }
 }
 
 #[test]
-fn o200k_has_no_difference_in_16500_strings() {
+fn o200k_has_no_difference_in_24500_strings() {
     fuzz(Encoding::O200kBase);
 }
 
 #[test]
-fn cl100k_has_no_difference_in_16500_strings() {
+fn cl100k_has_no_difference_in_24500_strings() {
     fuzz(Encoding::Cl100kBase);
 }
 
@@ -76,6 +79,25 @@ fn every_character_alone_and_between_letters() {
         for block in characters.chunks(64) {
             let text: String = block.iter().flat_map(|&character| [character, 'a', character, ' ', '\n']).collect();
             assert_equal(&own, &truth, &text);
+        }
+    }
+}
+
+#[test]
+fn every_run_of_white_space_alone_in_the_middle_and_at_the_end() {
+    let mut runs = vec![String::new()];
+    for length in 0..5 {
+        let longest: Vec<String> = runs.iter().filter(|run| run.chars().count() == length).cloned().collect();
+        runs.extend(
+            longest.iter().flat_map(|run| [' ', '\n', '\r', '\t', '\u{3000}'].map(|space| format!("{run}{space}"))),
+        );
+    }
+    for encoding in Encoding::ALL {
+        let (own, truth) = counters(encoding);
+        for run in &runs {
+            for text in [run.clone(), format!("a{run}"), format!("a{run}b"), format!("!{run}"), format!("!{run}/")] {
+                assert_equal(&own, &truth, &text);
+            }
         }
     }
 }

@@ -83,7 +83,7 @@ fn explode(index: usize, source: &Source<'_>) -> Vec<Element> {
 
 /// Rounds of an assistant message: what is said with its calls, and the results that the message itself holds for its
 /// client-side calls. Only an AI SDK UI message has several: a new one begins at `step-start` after calls, as in the
-/// SDK's own conversion, and in a message without any step at the text after calls.
+/// SDK's own conversion, and in a message without any step at the text or reasoning after calls.
 fn rounds(message: &Message, format: Format) -> Vec<(Vec<usize>, Vec<usize>)> {
     let begins = round_start(message, format);
     let mut rounds = vec![(Vec::new(), Vec::new())];
@@ -123,7 +123,10 @@ fn round_start(message: &Message, format: Format) -> fn(&Part) -> bool {
     if message.parts.iter().any(is_step) {
         return is_step;
     }
-    |part| matches!(part, Part::Text(text) if !text.trim().is_empty())
+    |part| match part {
+        Part::Text(text) => !text.trim().is_empty(),
+        part => matches!(part, Part::Reasoning(_)),
+    }
 }
 
 /// Calls of a UI message without steps whose id was called before in it: to the SDK all of it is one step, and ids are

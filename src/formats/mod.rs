@@ -20,7 +20,11 @@
 //! | R10 | a window ends on a user message or on tool results |
 //! | R12 | system messages are lifted out ([`lift_system`]), never sent among the messages |
 //! | R14 | empty messages are dropped unless they bear tools |
+//! | R15 | calls of the engine's own send no tool blocks ([`flattened`]) |
 //! | R16 | ids are unique among the calls of one message |
+//! | R17, R20 | reasoning goes back untouched in its own format, and to no other |
+//! | R21 | reasoning inside visible text (`<think>`) is read as reasoning |
+//! | R22, R23 | bytes of media are never counted; references of one account become notes in another format |
 
 //!
 //! The projection, where source and target differ:
@@ -28,7 +32,7 @@
 //! | part | becomes |
 //! |---|---|
 //! | text, refusal | text; empty text is left out |
-//! | tool call, result | the target's own, ids and arguments verbatim; an AI SDK UI message is split at its steps into assistant and tool messages, and results of one round become one Anthropic user message, results first |
+//! | tool call, result | the target's own, arguments verbatim, ids too except that Anthropic gets none twice and none with signs it refuses; an AI SDK UI message is split at its steps into assistant and tool messages, and results of one round become one Anthropic user message, results first |
 //! | arguments | JSON text for OpenAI, a value elsewhere; what is no JSON object becomes `{"arguments": text}` for Anthropic |
 //! | image, audio, file | the target's own where it can carry it, else a note such as `[image: photo.png]` |
 //! | reasoning | left out (it is only valid for the model that made it), but kept between the two AI SDK shapes |
@@ -37,10 +41,12 @@
 //!
 //! Whatever is left out or noted sets [`Rendered::lossy`]; metadata such as `cache_control` or `providerOptions` does not.
 
+mod call_id;
 mod choice;
 mod construct;
 mod count;
 mod element;
+mod flatten;
 mod group;
 mod json;
 mod media;
@@ -57,6 +63,7 @@ mod write;
 pub use choice::FormatChoice;
 pub use construct::{user_message_with_evidence, user_text_message};
 pub use count::{MEDIA_TOKENS, counted, media_tokens};
+pub use flatten::flattened;
 pub use group::{GroupInput, TurnGroups, turn_groups};
 pub use parse::{MAX_NESTING, Parsed, parse};
 pub use render::{Rendered, RenderedMessage, render, render_repaired};

@@ -1,5 +1,6 @@
 //! Rendering: chosen messages as the messages of a request, byte for byte where nothing has to change.
 
+use super::call_id::CallIds;
 use super::element::{Content, Element, elements};
 use super::json::Object;
 use super::media::Media;
@@ -139,33 +140,27 @@ fn is_shared_shape(source: &Source<'_>, target: Format) -> bool {
 struct Renderer<'s, 'a> {
     sources: &'s [Source<'a>],
     target: Format,
-    /// The last name called under each id: AI SDK results need the tool's name.
-    names: BTreeMap<String, String>,
+    calls: CallIds<'a>,
+    /// The sources of the last written message: one source may give several messages.
+    opened: BTreeMap<usize, Opened>,
     rendered: Rendered,
 }
 
 impl<'s, 'a> Renderer<'s, 'a> {
     fn new(sources: &'s [Source<'a>], target: Format) -> Self {
-        Self { sources, target, names: BTreeMap::new(), rendered: Rendered::default() }
+        let calls = CallIds::new(sources, target);
+        Self { sources, target, calls, opened: BTreeMap::new(), rendered: Rendered::default() }
     }
 
     fn push_raw(&mut self, index: usize) {
         let Some(source) = self.sources.get(index) else { return };
-        self.learn_names(&source.message.parts.iter().collect::<Vec<_>>());
+        source.message.parts.iter().for_each(|part| self.calls.learn(part, true));
         self.rendered.messages.push(RenderedMessage {
             json: source.raw.to_owned(),
             seqs: source.seq.into_iter().collect(),
             role: source.message.role,
             exact: true,
         });
-    }
-
-    fn learn_names(&mut self, parts: &[&Part]) {
-        for part in parts {
-            if let Part::ToolCall { id, name, .. } = part {
-                self.names.insert(id.clone(), name.clone());
-            }
-        }
     }
 
     fn push(&mut self, bundle: &Bundle) {
@@ -198,37 +193,64 @@ impl<'s, 'a> Renderer<'s, 'a> {
         source.message.parts.iter().enumerate().all(|(index, part)| held.contains(&index) || !is_seen(part))
     }
 
+    fn is_native(&self, source: usize) -> bool {
+        self.sources.get(source).is_some_and(|source| source.format == self.target)
+    }
+
     fn push_written(&mut self, bundle: &Bundle, used: &BTreeSet<usize>) {
-        let opened: BTreeMap<usize, Opened> =
-            used.iter().filter_map(|index| Some((*index, Opened::new(self.sources.get(*index)?)?))).collect();
-        let parts: Vec<&Part> = bundle.contents.iter().filter_map(|content| content.part(self.sources)).collect();
-        self.learn_names(&parts);
+        let mut opened = std::mem::take(&mut self.opened);
+        opened.retain(|index, _| used.contains(index));
+        for index in used {
+            if !opened.contains_key(index) {
+                opened.extend(self.sources.get(*index).and_then(Opened::new).map(|source| (*index, source)));
+            }
+        }
+        let (message, lossy) = self.written(bundle, used, &opened);
+        self.rendered.messages.extend(message);
+        self.rendered.lossy |= lossy;
+        self.opened = opened;
+    }
+
+    /// The message, if it says anything, and whether anything was lost on the way.
+    fn written(
+        &mut self,
+        bundle: &Bundle,
+        used: &BTreeSet<usize>,
+        opened: &BTreeMap<usize, Opened>,
+    ) -> (Option<RenderedMessage>, bool) {
+        for content in &bundle.contents {
+            if let Some(part) = content.part(self.sources) {
+                self.calls.learn(part, self.is_native(content.source()));
+            }
+        }
         let mut items = Vec::with_capacity(bundle.contents.len());
         let mut lossy = false;
         for content in &bundle.contents {
             match content {
-                Content::Stub { call_id, name, .. } => items.push(Item::Stub { id: call_id, name }),
+                Content::Stub { call_id, name, .. } => items.push(Item::Stub { id: self.calls.id(call_id), name }),
                 Content::Part { source, index } => {
                     let (Some(source), Some(part)) = (self.sources.get(*source), content.part(self.sources)) else {
                         continue;
                     };
                     let origin = opened.get(&content.source());
-                    items.extend(self.item(source, part, *index, bundle.role, origin, &mut lossy));
+                    let item = self.item(source, part, *index, bundle.role, origin, &mut lossy);
+                    items.extend(
+                        item.filter(|item| self.target == Format::AiSdkUi || !is_same_native(items.last(), item)),
+                    );
                 }
             }
         }
-        let envelope = self.envelope(bundle, used, &opened);
+        let envelope = self.envelope(bundle, used, opened);
         lossy |= self.target != Format::OpenAi
             && used.iter().any(|index| self.sources.get(*index).is_some_and(|source| source.message.name.is_some()));
-        self.rendered.lossy |= lossy;
-        if let Some(message) = write::message(self.target, &envelope, &items) {
-            let role = match (self.target, bundle.role) {
-                (Format::Anthropic, Role::Tool) => Role::User,
-                (_, role) => role,
-            };
-            let seqs = used.iter().filter_map(|index| self.sources.get(*index)?.seq).collect();
-            self.rendered.messages.push(RenderedMessage { json: message.to_string(), seqs, role, exact: false });
-        }
+        let role = match (self.target, bundle.role) {
+            (Format::Anthropic, Role::Tool) => Role::User,
+            (_, role) => role,
+        };
+        let seqs = used.iter().filter_map(|index| self.sources.get(*index)?.seq).collect();
+        let message = write::message(self.target, &envelope, &items);
+        let rendered = message.map(|message| RenderedMessage { json: message.to_string(), seqs, role, exact: false });
+        (rendered, lossy)
     }
 
     /// The frame of the message: the caller's own fields where all of it is edited from one message of the format.
@@ -240,13 +262,11 @@ impl<'s, 'a> Renderer<'s, 'a> {
     ) -> Envelope<'b> {
         // A tool message may be made of results that an assistant message held: then the fields are not its own.
         let has_role = |role: Role| role == bundle.role || self.target == Format::Anthropic && role != Role::Assistant;
-        let is_native = |index: &usize| {
-            let source = self.sources.get(*index);
-            source.is_some_and(|source| source.format == self.target && has_role(source.message.role))
-        };
+        let is_own = self.is_native(bundle.source)
+            && self.sources.get(bundle.source).is_some_and(|source| has_role(source.message.role));
         let keeps_fields = used.len() == 1 || self.target == Format::AiSdkUi;
         let holds_part = bundle.contents.iter().any(|content| matches!(content, Content::Part { .. }));
-        let base: Option<&'b Object> = (keeps_fields && holds_part && is_native(&bundle.source))
+        let base: Option<&'b Object> = (keeps_fields && holds_part && is_own)
             .then(|| opened.get(&bundle.source).map(|opened| &opened.object))
             .flatten();
         let message = self.sources.get(bundle.source).map(|source| source.message);
@@ -286,13 +306,13 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 Some(Item::Text(format!("[{name} was run by the provider]").into()))
             }
             Part::ToolCall { id, name, arguments, provider_executed } => {
-                Some(Item::Call { id, name, arguments, provider_executed: *provider_executed })
+                Some(Item::Call { id: self.calls.id(id), name, arguments, provider_executed: *provider_executed })
             }
             Part::ToolResult { call_id, name, output, is_error }
                 if role != Role::Assistant || within_ai_sdk || self.target == Format::AiSdkUi =>
             {
-                let name = name.as_deref().or_else(|| self.names.get(call_id).map(String::as_str)).unwrap_or("tool");
-                Some(Item::Result { id: call_id, name: name.to_owned(), output, is_error: *is_error })
+                let name = name.as_deref().or_else(|| self.calls.name(call_id)).unwrap_or("tool").to_owned();
+                Some(Item::Result { id: self.calls.id(call_id), name, output, is_error: *is_error })
             }
             Part::Media { kind, label } => {
                 let media = value.and_then(|value| Media::of(source.format, kind, value)?.write(self.target));
@@ -311,5 +331,13 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 None
             }
         }
+    }
+}
+
+/// Whether two neighbouring items are the same native value: one text may be read as reasoning and answer.
+fn is_same_native(last: Option<&Item<'_>>, next: &Item<'_>) -> bool {
+    match (last, next) {
+        (Some(Item::Native { value: last, .. }), Item::Native { value: next, .. }) => std::ptr::eq(*last, *next),
+        _ => false,
     }
 }

@@ -151,8 +151,13 @@ impl<'a> Window<'_, 'a> {
         let mut unpaired: Vec<Content> = Vec::new();
         for element in self.elements.iter().filter(|element| element.role == Role::Assistant) {
             let format = self.sources.get(element.source).map(|source| source.format as u8);
+            let mut ids = BTreeSet::new();
             for content in &element.contents {
                 match self.part(content) {
+                    // Twice in one message (R16): the second goes, and so its result.
+                    Some(Part::ToolCall { id, provider_executed: true, .. }) if !ids.insert(id.as_str()) => {
+                        unpaired.push(content.clone());
+                    }
                     Some(Part::ToolCall { id, provider_executed: true, .. }) => {
                         unpaired.extend(open.insert((format, id), content.clone()));
                     }

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 /// Counts, encodes and cuts text exactly as OpenAI's `tiktoken` does in one encoding.
 ///
 /// Special tokens do not exist for it: `<|endoftext|>` in a text is seven ordinary tokens, never an error. It holds
-/// about 6 MB for `o200k_base` and 3 MB for `cl100k_base`, whatever is counted with it.
+/// about 5 MB for `o200k_base` and 3 MB for `cl100k_base`, whatever is counted with it.
 pub struct BytePairEncoder {
     encoding: Encoding,
     splitter: Splitter,

@@ -210,6 +210,7 @@ mod tests {
         );
         assert_eq!(pieces(Encoding::O200kBase, "it'ſ"), ["it'ſ"]);
         assert_eq!(pieces(Encoding::Cl100kBase, "We'LL a"), ["We", "'LL", " a"]);
+        assert_eq!(pieces(Encoding::Cl100kBase, "it'ſx"), ["it", "'ſ", "x"]);
     }
 
     #[test]

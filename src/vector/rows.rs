@@ -185,8 +185,8 @@ impl Rows {
         }
     }
 
-    /// The `count` or a few more of the rows whose codes differ least from the query's: a coarse ranking at about a
-    /// seventh of the price. Rows as far away as the last one are all in, so that order of insertion decides nothing.
+    /// The `count` or a few more of the rows whose codes differ least from the query's: a coarse ranking at a
+    /// third of the price or less. Rows as far away as the last one are all in, so that order of insertion decides nothing.
     pub(super) fn nearest_codes(&self, query: &Query, rows: &[u32], count: usize) -> Vec<u32> {
         let mut code = vec![0; self.codes.width()];
         encode_unit(&self.centre, query.unit.iter().copied(), &mut code);

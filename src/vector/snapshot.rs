@@ -5,10 +5,10 @@
 //! chunk ends with a checksum (FNV-1a, 64 bits). Codes are made again from the rows and the stored centre. Removed rows
 //! are never written: where there are any, the graph, which they hold together, is left out and grown anew.
 
-use super::Tiers;
+use super::VectorIndex;
 use super::graph::Graph;
 use super::rows::Rows;
-use super::tiered::TieredIndex;
+use super::tiered::{TieredIndex, Tiers};
 use crate::error::{Error, Result};
 
 const HEADER_MAGIC: &[u8; 4] = b"TLVH";
@@ -137,7 +137,7 @@ impl Restoration {
     fn read_header(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         reader.expect(HEADER_MAGIC)?;
         let [version, dimensions, rows, links, entry, level, next_centre_rows, zeros] = reader.numbers()?;
-        if version != VERSION || dimensions as usize != super::VectorIndex::dimensions(&self.index) || links > rows {
+        if version != VERSION || dimensions as usize != self.index.dimensions() || links > rows {
             return Err(corrupt("is of another version, another model, or not a header"));
         }
         for _ in 0..zeros {
@@ -160,7 +160,7 @@ impl Restoration {
     fn read_row(&mut self, reader: &mut Reader<'_>, header: Header) -> Result<()> {
         let [id] = reader.numbers()?;
         let scale = reader.float()?;
-        let dimensions = super::VectorIndex::dimensions(&self.index);
+        let dimensions = self.index.dimensions();
         let mut values: Vec<i8> = reader.bytes(dimensions)?.iter().map(|byte| *byte as i8).collect();
         let is_new = self.index.rows.row_of(id).is_none() && !self.index.zeros.contains(&id);
         let row = self.index.rows.len();

@@ -11,7 +11,7 @@ mod timer;
 
 use crate::engine::{
     AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host, NewConversation,
-    NewFact, Options, RecallRequest, Stats,
+    NewFact, Options, RecallRequest,
 };
 use crate::error::{Error, Result};
 use crate::message::Seq;
@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
-use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{future_to_promise, spawn_local};
 
@@ -125,15 +124,6 @@ struct FactSearch {
     query: String,
     #[serde(default)]
     top_k: Option<u32>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PageStats {
-    #[serde(flatten)]
-    stats: Stats,
-    /// WebAssembly memory of this instance, all memories together.
-    wasm_bytes: u32,
 }
 
 /// One user's engine.
@@ -292,13 +282,9 @@ impl JsEngine {
         self.answer(request, |engine, request: EraseRequest| async move { engine.erase(request).await })
     }
 
-    /// See `stats`.
+    /// See `stats`, without what only the facade knows.
     pub fn stats(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, _: serde::de::IgnoredAny| async move {
-            let memory = wasm_bindgen::memory().unchecked_into::<js_sys::WebAssembly::Memory>();
-            let buffer = memory.buffer().unchecked_into::<js_sys::ArrayBuffer>();
-            Ok(PageStats { stats: engine.stats().await?, wasm_bytes: buffer.byte_length() })
-        })
+        self.answer(request, |engine, _: serde::de::IgnoredAny| async move { engine.stats().await })
     }
 
     /// See `close`.

@@ -32,6 +32,7 @@ const SNIPPETS: &[&str] = &[
     "\u{85}",
     "\u{17f}",
     "'\u{17f}",
+    " I'\u{17f}",
     "'s",
     "'S",
     "'ll",
@@ -166,6 +167,40 @@ pub fn adversarial(random: &mut Random) -> String {
 fn random_character(random: &mut Random) -> char {
     let end = random.pick(&[0x80, 0x250, 0x600, 0x3000, 0x1_0000, 0x2_0000, 0x11_0000]);
     char::from_u32(random.below(end)).unwrap_or('\u{fffd}')
+}
+
+/// Letters of many scripts in one piece: what decides whether merging may begin with whole characters.
+pub fn scripts_next_to_each_other(random: &mut Random) -> String {
+    const SCRIPTS: &[(u32, u32)] = &[
+        (0x20, 0x21),
+        (0x61, 0x7b),
+        (0xc0, 0x250),
+        (0x370, 0x400),
+        (0x400, 0x460),
+        (0x531, 0x590),
+        (0x5d0, 0x5eb),
+        (0x620, 0x660),
+        (0x900, 0x980),
+        (0x980, 0xa00),
+        (0xb80, 0xc00),
+        (0xe00, 0xe60),
+        (0x10d0, 0x1100),
+        (0x1780, 0x1800),
+        (0x1e00, 0x1f00),
+        (0x2010, 0x2030),
+        (0x3000, 0x3040),
+        (0x3040, 0x3100),
+        (0x4e00, 0x5000),
+        (0x4e00, 0xa000),
+        (0xac00, 0xd7a4),
+        (0xff00, 0xff60),
+    ];
+    let scripts = [random.pick(SCRIPTS), random.pick(SCRIPTS), random.pick(SCRIPTS)];
+    let letters = (0..=random.below(60)).map(|_| {
+        let (start, end) = random.pick(&scripts);
+        char::from_u32(start + random.below(end - start)).unwrap_or(' ')
+    });
+    letters.collect()
 }
 
 /// Up to 40 characters from all of Unicode.

@@ -1,7 +1,7 @@
 /** From a question to its context and, where a model is on, to its answer. */
 
 import { streamAnswer } from "./openai-model.ts";
-import { readFullHistory, readSections } from "./receipt-view.ts";
+import { readSections } from "./receipt-view.ts";
 import type { Workspace } from "./workspace.ts";
 
 let answering: AbortController | null = null;
@@ -40,11 +40,8 @@ async function build(workspace: Workspace, question: string, evidence: readonly 
   const { window, reserve, retrieval, system } = workspace.settings;
   const request = { conversationId: conversation.id, question, window, reserve, retrieval, system, format: "openai" as const };
   const context = await memory.buildContext(request);
-  const sections = readSections(context, conversation.id);
-  const own = sections.filter(({ name }) => name === "system" || name === "question");
-  const counted = conversation.tokens + own.reduce((sum, section) => sum + section.tokens, 0);
-  const replayTokens = readFullHistory(context) ?? counted;
-  workspace.inquiry = { conversationId: conversation.id, question, evidence, context, sections, replayTokens, answer: null };
+  const sections = readSections(context.receipt);
+  workspace.inquiry = { conversationId: conversation.id, question, evidence, context, sections, answer: null };
   workspace.changed("inquiry");
 }
 

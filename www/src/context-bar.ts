@@ -7,9 +7,8 @@ import { formatCount, formatNumber } from "./wording.ts";
 
 /** The bar with its legend. Choosing a segment or an entry calls `choose` with the section's name. */
 export function contextBar(receipt: Receipt, choose: (section: string) => void): HTMLElement {
-  const { total, window, reserve } = receipt.tokens;
+  const { total, window, reserve, overhead } = receipt.tokens;
   const sections = receipt.sections.filter(({ tokens }) => tokens > 0);
-  const overhead = total - sections.reduce((sum, { tokens }) => sum + tokens, 0);
   const free = Math.max(0, window - reserve - total);
   const segments = sections.map(({ name, tokens }) => {
     const label = `${sectionLook(name).label}: ${formatCount(tokens, "token")}`;

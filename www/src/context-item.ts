@@ -39,7 +39,7 @@ export function contextItem(
       "summary",
       {},
       element("span", { class: "item-title" }, titleOf(item, hit, inquiry)),
-      item.score !== null ? element("span", { class: "item-score", title: "Score" }, item.score.toFixed(2)) : null,
+      item.score !== undefined ? element("span", { class: "item-score", title: "Score" }, item.score.toFixed(2)) : null,
       element("span", { class: "item-tokens" }, formatNumber(item.tokens)),
     ),
     body,
@@ -47,7 +47,7 @@ export function contextItem(
   const fillBody = (): void => {
     if (body.childElementCount > 0) return;
     fill(body, why(item, held), signals(item.scores));
-    void content(item, section, inquiry, workspace, held, hit, words)
+    void content(item, section, inquiry, workspace, held, words)
       .then((nodes) => body.append(...nodes))
       .catch((error: unknown) => workspace.fail(error))
       .finally(() => {
@@ -86,7 +86,7 @@ function why(item: ShownItem, held: readonly ShownMessage[]): HTMLElement {
   );
 }
 
-function signals(scores: Scores | null): HTMLElement | null {
+function signals(scores: Scores | undefined): HTMLElement | null {
   if (!scores) return null;
   const rows = SIGNALS.flatMap(([name, label]) => {
     const value = scores[name];
@@ -104,10 +104,8 @@ async function content(
   inquiry: Inquiry,
   workspace: Workspace,
   held: readonly ShownMessage[],
-  hit: ShownMessage | undefined,
   words: readonly string[],
 ): Promise<Node[]> {
-  const isFound = section === "retrieved";
   if (section === "question") return visibleText(inquiry.question);
   if (section === "system") return visibleText(workspace.settings.system);
   if (section === "summary") return summaryText(workspace, inquiry.conversationId);
@@ -115,19 +113,19 @@ async function content(
     const fact = await workspace.opened().facts.get(item.id).catch(() => null);
     return fact ? visibleText(fact.fact) : [];
   }
-  if (held.length > 0) return held.map((message) => messageQuote(message, isFound && message === hit, words));
+  if (held.length > 0) return held.map((message) => messageQuote(message, item.hits.includes(message.id), words));
   const { range } = item;
   if (!range) return [];
   const raw = await workspace.opened().history(range.conversationId, { from: range.from, to: range.to });
   return raw.map((message, index) => {
     const shown = readMessage(message, range.from + index);
-    return messageQuote(shown, isFound && shown.id === item.id, words);
+    return messageQuote(shown, item.hits.includes(shown.id), words);
   });
 }
 
 async function summaryText(workspace: Workspace, conversationId: string): Promise<Node[]> {
   const summary = await workspace.opened().summary(conversationId);
-  return (summary?.sections ?? []).flatMap(({ name, items }) => [
+  return summary.sections.flatMap(({ name, items }) => [
     element("h4", {}, humanise(name)),
     element("ul", {}, ...items.map((line) => element("li", {}, visibleLine(line)))),
   ]);

@@ -6,7 +6,7 @@ import { contextSettings } from "./context-settings.ts";
 import { element, fill } from "./element.ts";
 import { promptView } from "./prompt-view.ts";
 import { reasonSentence, reasonWords } from "./reasons.ts";
-import { foundItems, readNotes, type ShownSection } from "./receipt-view.ts";
+import { foundItems, type ShownSection } from "./receipt-view.ts";
 import { sectionLook } from "./sections.ts";
 import { visibleLine } from "./visible-text.ts";
 import { formatCount, formatNumber, humanise } from "./wording.ts";
@@ -73,33 +73,32 @@ function built(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => vo
 }
 
 function totals(inquiry: Inquiry): HTMLElement {
-  const { total, window, reserve, exact } = inquiry.context.receipt.tokens;
-  const { replayTokens } = inquiry;
+  const { total, window, reserve, exact, fullHistory } = inquiry.context.receipt.tokens;
   const room = window - reserve;
-  const saved = Math.round((1 - total / replayTokens) * 100);
-  const replay = replayTokens > room
-    ? `Sending everything would take at least ${formatNumber(replayTokens)} tokens and not fit.`
-    : `Sending everything would take at least ${formatNumber(replayTokens)} tokens.`;
+  const saved = Math.round((1 - total / fullHistory) * 100);
+  const replay = fullHistory > room
+    ? `Sending everything would take ${formatNumber(fullHistory)} tokens and not fit.`
+    : `Sending everything would take ${formatNumber(fullHistory)} tokens.`;
   return element(
     "div",
     { class: "totals" },
     element("p", { class: "total" },
       element("strong", { id: "context-total", "data-tokens": total }, formatNumber(total)),
-      ` of ${formatNumber(room)} tokens${exact === false ? " (estimated)" : ""}`),
+      ` of ${formatNumber(room)} tokens${exact ? "" : " (estimated)"}`),
     element("p", { class: "fine" }, `${replay} `, saved > 0 ? element("b", { class: "saving" }, `${saved}% saved.`) : null),
   );
 }
 
 function retrievalNote(inquiry: Inquiry): HTMLElement {
   const { decision, reasons, mode, candidates, ms } = inquiry.context.receipt.retrieval;
-  const how = { hybrid: "by words and meaning", lexical: "by words only", none: "not run" }[mode] ?? humanise(mode);
+  const how = { hybrid: "by words and meaning", lexical: "by words only", none: "not run" }[mode];
   return element(
     "p",
     { class: "retrieval-note", "data-decision": decision, "data-mode": mode },
     element("b", {}, `Search: ${how}`),
     mode === "none" ? "" : `, ${formatCount(candidates, "candidate")}, ${ms.toFixed(1)} ms`,
     `. ${reasonSentence(reasons)}`,
-    ...readNotes(inquiry.context).map((note) => element("span", { class: "note" }, `${note.charAt(0).toUpperCase()}${note.slice(1)}.`)),
+    ...inquiry.context.receipt.notes.map((note) => element("span", { class: "note" }, `${note.charAt(0).toUpperCase()}${note.slice(1)}.`)),
   );
 }
 
@@ -117,7 +116,7 @@ function sectionView(section: ShownSection, inquiry: Inquiry, workspace: Workspa
       element("span", { class: "section-count" }, section.items.length > 1 ? formatCount(section.items.length, "piece") : ""),
       element("span", { class: "section-tokens" }, formatNumber(section.tokens)),
     ),
-    element("p", { class: "fine" }, `${look.about} ${section.cap === null ? "" : `At most ${formatNumber(section.cap)} tokens.`}`),
+    element("p", { class: "fine" }, `${look.about} ${section.cap > 0 ? `At most ${formatNumber(section.cap)} tokens.` : ""}`),
     items,
     leftOut(section, workspace),
   );

@@ -57,7 +57,7 @@ function row(workspace: Workspace, conversation: Workspace["conversations"][numb
         on: { click: () => open(workspace, () => workspace.select(conversation.id)) },
       },
       element("span", { class: "conversation-title" }, title),
-      element("span", { class: "conversation-about" }, formatCount(conversation.lastSeq, "message")),
+      element("span", { class: "conversation-about" }, formatCount(conversation.messageCount, "message")),
     ),
   );
 }

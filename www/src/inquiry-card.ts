@@ -22,7 +22,7 @@ export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): 
   const figures = element(
     "p",
     { class: "inquiry-figures" },
-    `${formatNumber(context.tokens)} tokens instead of ${formatNumber(inquiry.replayTokens)}. `,
+    `${formatNumber(context.tokens)} tokens instead of ${formatNumber(context.receipt.tokens.fullHistory)}. `,
     button("See the whole context", () => showView("memory"), { class: "link to-memory" }),
   );
   const finds = found(inquiry, messages, goTo);

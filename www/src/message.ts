@@ -12,7 +12,7 @@ export interface ShownToolCall {
 export interface ShownMessage {
   /** Position in the conversation, from 1. */
   seq: number;
-  /** Its id, or `m<seq>`. */
+  /** Its id, or `seq:<position>`. */
   id: string;
   role: string;
   /** The visible text; empty for a message that only calls tools. */
@@ -26,7 +26,7 @@ export interface ShownMessage {
 export function readMessage(raw: RawMessage, seq: number): ShownMessage {
   return {
     seq,
-    id: typeof raw["id"] === "string" ? raw["id"] : `m${seq}`,
+    id: typeof raw["id"] === "string" ? raw["id"] : `seq:${seq}`,
     role: typeof raw["role"] === "string" ? raw["role"] : "user",
     text: textOf(raw["content"]),
     toolCalls: toolCallsOf(raw["tool_calls"]),

@@ -83,7 +83,7 @@ export class ModelPanel {
     this.#result.textContent = "Summarising";
     try {
       const summary = await this.#workspace.opened().compact(current.id, { force: true });
-      this.#result.textContent = summary
+      this.#result.textContent = summary.summarizedUntilSeq > 0
         ? `Summarised up to message ${summary.summarizedUntilSeq}. The summary goes into the next context.`
         : "There was nothing to summarise yet.";
     } catch (error) {

@@ -21,7 +21,7 @@ export function placements(
     if (section.name !== "recent" && section.name !== "retrieved") continue;
     for (const item of section.items) {
       for (const message of messagesOf(item, conversationId, messages)) {
-        bySeq.set(message.seq, { section: section.name, isHit: section.name === "retrieved" && message.id === item.id });
+        bySeq.set(message.seq, { section: section.name, isHit: item.hits.includes(message.id) });
       }
     }
   }

@@ -1,35 +1,26 @@
-/** A receipt as the page draws it: found messages that stand side by side are one piece, named after its best hit. */
+/** A receipt as the page draws it: each found message with its neighbours is one piece. */
 
-import type { Context, Scores } from "throughline";
+import type { Receipt, ReceiptItem, ReceiptSection } from "throughline";
 
-/** One piece of a section. */
-export interface ShownItem {
-  kind: string;
-  /** Id of the message, fact or document; for a found piece, of its best hit. */
-  id: string;
-  /** The messages it holds, both ends inclusive. */
-  range: { conversationId: string; from: number; to: number } | null;
-  tokens: number;
-  score: number | null;
-  scores: Scores | null;
-  reason: string;
+/** Something in a section; for what was found, a hit with the messages around it. */
+export interface ShownItem extends ReceiptItem {
+  /** Ids of the messages in it that match the question. */
+  hits: readonly string[];
 }
 
-/** One section of the prompt. */
-export interface ShownSection {
-  name: string;
-  cap: number | null;
-  tokens: number;
+/** A section with its pieces. */
+export interface ShownSection extends Omit<ReceiptSection, "items"> {
   items: ShownItem[];
-  dropped: Context["receipt"]["sections"][number]["dropped"];
 }
 
-/** The sections of a context that was built for this conversation, in the order of the prompt. */
-export function readSections({ receipt }: Context, conversationId: string): ShownSection[] {
-  return receipt.sections.map(({ name, cap, tokens, items, dropped }) => {
-    const shown = items.map((item) => readItem(item, conversationId));
-    return { name, cap, tokens, items: name === "retrieved" ? joined(shown) : shown, dropped };
-  });
+/** The sections of a receipt, in the order of the prompt. */
+export function readSections({ sections }: Receipt): ShownSection[] {
+  return sections.map((section) => ({
+    ...section,
+    items: section.name === "retrieved"
+      ? runs(section.items).flatMap(splitBetweenHits).map(piece)
+      : section.items.map((item) => ({ ...item, hits: [] })),
+  }));
 }
 
 /** What was found, best first. */
@@ -38,50 +29,37 @@ export function foundItems(sections: readonly ShownSection[]): ShownItem[] {
   return [...found].sort((one, other) => (other.score ?? 0) - (one.score ?? 0));
 }
 
-/** What is off, in the engine's words. */
-export function readNotes({ receipt }: Context): string[] {
-  const { notes } = receipt as { notes?: unknown };
-  return Array.isArray(notes) ? notes.filter((note): note is string => typeof note === "string") : [];
-}
-
-/** Tokens of sending the whole conversation, where the receipt tells. */
-export function readFullHistory({ receipt }: Context): number | null {
-  const { fullHistory } = receipt.tokens as { fullHistory?: unknown };
-  return typeof fullHistory === "number" ? fullHistory : null;
-}
-
-function readItem(item: Context["receipt"]["sections"][number]["items"][number], conversationId: string): ShownItem {
-  const { kind, id, tokens, score, scores, reason } = item;
-  return { kind, id, range: readRange(item, conversationId), tokens, score: score ?? null, scores: scores ?? null, reason };
-}
-
-/** A range is `[from, to]` or `{ from, to }`; the conversation stands beside it or in it. */
-function readRange(item: object, conversationId: string): ShownItem["range"] {
-  const { conversationId: beside, range } = item as { conversationId?: unknown; range?: unknown };
-  if (typeof range !== "object" || range === null) return null;
-  const given = range as { from?: unknown; to?: unknown; conversationId?: unknown; 0?: unknown; 1?: unknown };
-  const from = given.from ?? given[0];
-  const to = given.to ?? given[1];
-  if (typeof from !== "number" || typeof to !== "number") return null;
-  const named = [beside, given.conversationId].find((id): id is string => typeof id === "string");
-  return { conversationId: named ?? conversationId, from, to };
-}
-
-function joined(items: readonly ShownItem[]): ShownItem[] {
-  const pieces: ShownItem[] = [];
+/** Messages that follow each other in their conversation. */
+function runs(items: readonly ReceiptItem[]): ReceiptItem[][] {
+  const all: ReceiptItem[][] = [];
   for (const item of items) {
-    const last = pieces.at(-1);
-    const isNext = last?.range && item.range && last.range.conversationId === item.range.conversationId
-      && last.range.to + 1 === item.range.from;
-    if (!last?.range || !item.range || !isNext) {
-      pieces.push({ ...item });
-      continue;
-    }
-    last.range = { ...last.range, to: item.range.to };
-    last.tokens += item.tokens;
-    if ((item.score ?? -1) > (last.score ?? -1)) {
-      Object.assign(last, { id: item.id, score: item.score, scores: item.scores, reason: item.reason });
-    }
+    const run = all.at(-1);
+    const last = run?.at(-1)?.range;
+    const { range } = item;
+    const isNext = last && range && last.conversationId === range.conversationId && last.to + 1 === range.from;
+    if (run && isNext) run.push(item);
+    else all.push([item]);
   }
-  return pieces;
+  return all;
+}
+
+/** Cuts a run halfway between hits that do not touch, so that neighbours stay with their hit. */
+function splitBetweenHits(run: readonly ReceiptItem[]): ReceiptItem[][] {
+  const hits = run.flatMap((item, index) => (item.score === undefined ? [] : [index]));
+  const cuts = hits.flatMap((hit, index) => {
+    const next = hits[index + 1];
+    return next === undefined || next - hit < 2 ? [] : [Math.ceil((hit + next) / 2)];
+  });
+  const edges = [0, ...cuts, run.length];
+  return edges.slice(1).map((end, index) => run.slice(edges[index], end));
+}
+
+function piece(items: readonly ReceiptItem[]): ShownItem {
+  const best = items.reduce((one, other) => ((other.score ?? -1) > (one.score ?? -1) ? other : one));
+  const tokens = items.reduce((sum, item) => sum + item.tokens, 0);
+  const hits = items.filter(({ score }) => score !== undefined).map(({ id }) => id);
+  const from = items[0]?.range?.from;
+  const to = items.at(-1)?.range?.to;
+  const range = best.range && from !== undefined && to !== undefined ? { range: { ...best.range, from, to } } : {};
+  return { ...best, ...range, tokens, hits };
 }

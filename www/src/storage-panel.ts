@@ -43,17 +43,17 @@ export function storagePanel(root: HTMLElement, workspace: Workspace): void {
   workspace.subscribe(["stats"], () => {
     const { stats } = workspace;
     if (!stats) return;
-    const calls = Object.entries(stats.spent ?? {}).map(([purpose, { calls: count, ms }]) =>
-      figure(humanise(purpose), `${formatCount(count, "call")}, ${(ms / 1_000).toFixed(1)} s`));
+    const calls = Object.entries(stats.spent).map(([purpose, spent]) =>
+      figure(humanise(purpose), `${formatCount(spent?.calls ?? 0, "call")}, ${((spent?.ms ?? 0) / 1_000).toFixed(1)} s`));
     persist.hidden = stats.persisted === true;
     fill(
       figures,
-      figure("Conversations", formatNumber(stats.conversations ?? workspace.conversations.length)),
+      figure("Conversations", formatNumber(stats.conversations)),
       figure("Messages", formatNumber(stats.messages), "messages"),
       figure("Tokens", formatNumber(stats.tokens), "tokens"),
       figure("Vectors", formatNumber(stats.vectors), "vectors"),
-      stats.facts === undefined ? null : figure("Facts", formatNumber(stats.facts)),
-      figure("On disk", formatBytes(stats.storageBytes), "bytes"),
+      figure("Fact records", formatNumber(stats.facts)),
+      figure("On disk, all of this site", formatBytes(stats.storageBytes), "bytes"),
       figure("In working memory", formatBytes(stats.wasmBytes)),
       figure("Kept by the browser", stats.persisted === true ? "yes, for good" : "as long as there is room", "persisted"),
       figure("Work waiting", stats.jobs === 0 ? "none" : formatCount(stats.jobs, "job")),

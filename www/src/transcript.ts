@@ -190,7 +190,7 @@ export class Transcript {
       this.#head,
       element("h2", { class: "chat-title", id: "chat-title" }, visibleLine(current.title) || "Untitled"),
       element("p", { class: "chat-about" },
-        `${formatCount(current.lastSeq, "message")}, ${formatCount(current.tokens, "token")}`),
+        `${formatCount(current.messageCount, "message")}, ${formatCount(current.tokens, "token")}`),
       element("div", { class: "actions chat-actions" },
         button("Rename", () => this.#rename(current.title), { class: "quiet", id: "rename" }),
         button("Delete", () => void this.#delete(current.id, current.title), { class: "quiet", id: "delete-conversation" })),

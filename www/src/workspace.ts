@@ -43,8 +43,6 @@ export interface Inquiry {
   evidence: readonly string[];
   context: Context;
   sections: ShownSection[];
-  /** Tokens of sending the whole conversation with the question. */
-  replayTokens: number;
   answer: { text: string; state: "writing" | "done" | "stopped" } | null;
 }
 
@@ -63,7 +61,7 @@ const CHUNK_MESSAGES = 100;
 export class Workspace {
   memory: Memory | null = null;
   conversations: Conversation[] = [];
-  olderConversations: string | null = null;
+  olderConversations: string | undefined;
   current: Conversation | null = null;
   messages: ShownMessage[] = [];
   suggestions: readonly Suggestion[] = [];
@@ -200,7 +198,7 @@ export class Workspace {
   /** Renames the current conversation; an empty title goes back to the one made from its first message. */
   async rename(title: string): Promise<void> {
     if (!this.current) return;
-    this.current = await this.opened().conversations.update(this.current.id, { title: title.trim() || null });
+    this.current = await this.opened().conversations.update(this.current.id, { title: title.trim() });
     await this.refreshConversations();
   }
 
@@ -318,7 +316,7 @@ export class Workspace {
         this.stats = stats;
         this.changed("stats");
         if (stats.jobs === 0) break;
-        const progress = indexed(stats);
+        const progress = { done: stats.messages - stats.waitingForVectors, total: stats.messages };
         if (this.status.kind !== "error" && !this.isAsking) this.say({ kind: "busy", words: "Indexing by meaning", progress });
         await Promise.race([memory.settled(), new Promise((resolve) => setTimeout(resolve, 250))]);
       }
@@ -327,13 +325,6 @@ export class Workspace {
       if (this.memory === memory && !isMemoryError(error, "closed")) this.fail(error);
     }
   }
-}
-
-/** How many messages have been through the embedder. */
-function indexed(stats: Stats): { done: number; total: number } {
-  const { waitingForVectors } = stats as { waitingForVectors?: unknown };
-  const done = typeof waitingForVectors === "number" ? stats.messages - waitingForVectors : Math.min(stats.vectors, stats.messages);
-  return { done, total: stats.messages };
 }
 
 function told(event: { code: string; message: string }): ToldError {

@@ -4,6 +4,7 @@ mod ai_sdk_model;
 mod ai_sdk_ui;
 mod anthropic;
 mod openai;
+mod think;
 
 use super::json::{Object, as_text, type_name};
 use crate::error::Result;
@@ -40,12 +41,13 @@ impl Slot {
 
 /// The parts of an object that is in this format and has this role, in order.
 pub(super) fn blocks(object: &Object, format: Format, role: Role) -> Result<Vec<Block>> {
-    match format {
+    let blocks = match format {
         Format::OpenAi => openai::blocks(object, role),
         Format::Anthropic => anthropic::blocks(object),
         Format::AiSdkUi => ai_sdk_ui::blocks(object),
         Format::AiSdkModel => ai_sdk_model::blocks(object),
-    }
+    }?;
+    Ok(think::split(blocks, role))
 }
 
 /// The kind of an item that is not known here: its own `type`, else what it is.

@@ -67,7 +67,7 @@ pub(super) fn check_ui(messages: &[Value], found: &mut Findings) {
                 found.add("R6", index, "a call without its result");
             }
             // A message of several steps may use an id again in another step.
-            if !ids.insert((tool.id, step_of(message, tool.part))) {
+            if !ids.insert((tool.id, tool.is_client, step_of(message, tool.part))) {
                 found.add("R16", index, "two calls with the same id in one step");
             }
         }

@@ -45,7 +45,7 @@ impl Writer {
                 self.parts.push(part);
             }
             Item::Call { id, name, arguments, provider_executed } => {
-                self.calls.insert((*id).to_owned(), self.parts.len());
+                self.calls.insert(id.to_string(), self.parts.len());
                 let mut part = json!({
                     "type": "dynamic-tool", "toolName": name, "toolCallId": id, "state": "input-available",
                     "input": input(arguments),

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     let mut blocks: Vec<Value> = items.iter().filter_map(block).collect();
-    // Results first (R2); the sort is stable.
-    blocks.sort_by_key(|block| block["type"] != "tool_result");
+    // Results are first already (R2): elements of results stand in front of what their message says.
     drop_thinking_made_adjacent(items, &mut blocks);
     if blocks.is_empty() {
         return None;

@@ -21,11 +21,11 @@ pub(super) enum Item<'a> {
     /// Reasoning, between the two AI SDK shapes only.
     Reasoning { text: &'a str, metadata: Option<&'a Value> },
     /// A call.
-    Call { id: &'a str, name: &'a str, arguments: &'a str, provider_executed: bool },
+    Call { id: Cow<'a, str>, name: &'a str, arguments: &'a str, provider_executed: bool },
     /// A result.
-    Result { id: &'a str, name: String, output: &'a str, is_error: bool },
+    Result { id: Cow<'a, str>, name: String, output: &'a str, is_error: bool },
     /// A made-up result.
-    Stub { id: &'a str, name: &'a str },
+    Stub { id: Cow<'a, str>, name: &'a str },
     /// Media, written for the target.
     Media(Value),
 }

@@ -1,0 +1,77 @@
+//! Call ids and tool names of a request that is being written.
+//!
+//! Ids are not touched (R16), with one exception: Anthropic takes only letters, digits, `_` and `-` in them, and none
+//! twice in a request. Other formats' histories hold `functions.search:0` or `call_0` in every turn; where such a call
+//! and its result are both projected, they get an id that Anthropic takes.
+
+use super::source::Source;
+use crate::message::{Format, Part};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) struct CallIds<'a> {
+    renames: bool,
+    /// Ids that a message of the target format answers in its own words: they must stay.
+    kept: BTreeSet<&'a str>,
+    /// How often each id was asked for; ids that are taken have an entry.
+    used: BTreeMap<String, u32>,
+    /// What the last call of an id is called in the request, where that differs.
+    current: BTreeMap<&'a str, String>,
+    /// The tool that the last call of an id names.
+    names: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> CallIds<'a> {
+    pub fn new(sources: &[Source<'a>], target: Format) -> Self {
+        let renames = target == Format::Anthropic;
+        let native = sources.iter().filter(|source| renames && source.format == target);
+        let kept = native.flat_map(|source| source.message.result_ids()).collect();
+        Self { renames, kept, used: BTreeMap::new(), current: BTreeMap::new(), names: BTreeMap::new() }
+    }
+
+    /// Takes note of a part that is about to be written, `native` when it goes out as it is.
+    pub fn learn(&mut self, part: &'a Part, native: bool) {
+        let Part::ToolCall { id, name, .. } = part else { return };
+        self.names.insert(id, name);
+        if !self.renames {
+            return;
+        }
+        if native || self.kept.contains(id.as_str()) {
+            self.current.remove(id.as_str());
+            self.used.entry(id.clone()).or_insert(1);
+            return;
+        }
+        let taken = self.take(id);
+        if taken == *id {
+            self.current.remove(id.as_str());
+        } else {
+            self.current.insert(id, taken);
+        }
+    }
+
+    /// A free id as like the wanted one as can be.
+    fn take(&mut self, wanted: &str) -> String {
+        let is_taken = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let base: String = wanted.chars().map(|c| if is_taken(c) { c } else { '_' }).collect();
+        let base = if base.is_empty() { "call".to_owned() } else { base };
+        let mut count = self.used.get(&base).copied().unwrap_or(0);
+        let mut id = base.clone();
+        while self.used.contains_key(&id) {
+            count += 1;
+            id = format!("{base}_{count}");
+        }
+        self.used.insert(base, count.max(1));
+        self.used.entry(id.clone()).or_insert(1);
+        id
+    }
+
+    /// The id in the request of the last call with this id.
+    pub fn id<'b>(&self, id: &'b str) -> Cow<'b, str> {
+        self.current.get(id).map_or(Cow::Borrowed(id), |id| Cow::Owned(id.clone()))
+    }
+
+    /// The tool's name of the last call with this id.
+    pub fn name(&self, id: &str) -> Option<&'a str> {
+        self.names.get(id).copied()
+    }
+}
