@@ -1,7 +1,10 @@
 import type { MemoryErrorCode } from "../errors.js";
 
 /** What is erased: everything of the user, one conversation, or one fact, with all that came from it. */
-export type EraseTarget = { user: true } | { conversationId: string } | { factId: string };
+export type EraseTarget =
+  | { user: true }
+  | { conversationId: string }
+  | { factId: string };
 
 /** What became of an erasure. */
 export interface Erasure {
@@ -15,47 +18,47 @@ export interface Erasure {
 export interface PurposeStats {
   /** Calls of the callback. */
   calls: number;
-  /** Tokens sent, as counted here. */
-  inputTokens: number;
-  /** Tokens received, as counted here. */
-  outputTokens: number;
   /** Milliseconds spent waiting. */
   ms: number;
+  /** Tokens sent. */
+  inputTokens: number;
+  /** Tokens received. */
+  outputTokens: number;
 }
 
-/** Figures about a memory. `null`: the platform does not tell. */
+/** Figures about a memory. A figure that the platform does not tell is left out or `null`. */
 export interface Stats {
-  /** Conversations kept. */
+  /** Conversations stored. */
   conversations: number;
-  /** Messages kept. */
+  /** Messages stored. */
   messages: number;
-  /** Tokens of all messages. */
+  /** Their tokens. */
   tokens: number;
-  /** Vectors kept. */
+  /** Vectors stored. */
   vectors: number;
-  /** Facts kept, tombstones and history included. */
-  facts: number;
-  /** Background jobs due now. */
-  jobs: number;
   /** Messages that are still to be embedded. */
   waitingForVectors: number;
-  /** When a failed job is tried again, milliseconds since 1970. */
-  nextRetryAt: number | null;
-  /** Bytes in use by this site, all its storage together. */
+  /** Facts stored, history and tombstones included. */
+  facts: number;
+  /** Bytes in use by this site, where the platform tells. */
   storageBytes: number | null;
-  /** Bytes that this site may use. */
+  /** Bytes that this site may use, where the platform tells. */
   quotaBytes: number | null;
+  /** Records outlive the page or process. */
+  durable: boolean;
+  /** Bytes of the search index's words and metadata, about. */
+  indexBytes: number;
+  /** Bytes of WebAssembly memory of the page, all memories together. */
+  wasmBytes: number;
   /** The browser promised not to evict it. */
   persisted: boolean | null;
-  /** False: it is gone when the page or process ends. */
-  durable: boolean;
-  /** Bytes of the search index, about. */
-  indexBytes: number;
-  /** Bytes of the engine's WebAssembly memory, every memory of the page together. It grows and never shrinks. */
-  wasmBytes: number;
-  /** What each callback purpose has cost since the memory was opened. */
-  spent: Partial<Record<string, PurposeStats>>;
-  /** How tokens are counted now: encoding and version, or `estimate/1`. */
+  /** Background jobs that are due. */
+  jobs: number;
+  /** When a failed job is tried again, milliseconds since 1970. */
+  nextRetryAt: number | null;
+  /** What each callback purpose has cost since this memory was opened. */
+  spent: Record<string, PurposeStats>;
+  /** How tokens are counted now, e.g. `o200k_base/1`. */
   countedWith: string;
 }
 
@@ -78,8 +81,11 @@ export interface MemoryEvents {
     code: MemoryErrorCode;
     message: string;
     retryable: boolean;
+    /** The background job that failed. */
     job?: string;
+    /** Its conversation. */
     conversationId?: string;
+    /** How often it has failed since it last succeeded. */
     attempts?: number;
   };
 }

@@ -25,7 +25,8 @@ const rejectsWith = (code, pattern = /./) => (error) => {
 test("a wrong option is named", async () => {
   const wrong = [
     [{ tokeniser: "o200k_base" }, /tokeniser/],
-    [{ tokenizer: "gpt-4o" }, /tokenizer/],
+    [{ tokenizer: "" }, /tokenizer/],
+    [{ tokenizer: 5 }, /tokenizer/],
     [{ userId: "" }, /userId/],
     [{ userId: "x".repeat(513) }, /userId/],
     [{ storage: {} }, /storage/],
