@@ -17,6 +17,8 @@ pub mod ports;
 pub mod prompt_text;
 pub mod records;
 pub mod retrieval;
+pub mod sorted_map;
+mod sorting;
 pub mod store;
 pub mod summary;
 pub mod tokens;

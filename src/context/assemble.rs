@@ -2,11 +2,14 @@
 
 use super::evidence::{self, EvidenceDocument, EvidenceGroup};
 use super::fill::{self, Filled};
-use super::receipt::{CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport};
+use super::receipt::{
+    CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport,
+};
 use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice, RenderedMessage, Source};
 use crate::message::{Format, Message, Seq};
 use crate::records::MessageRecord;
+use crate::sorting;
 use crate::tokens::{Overhead, TokenCounter};
 use serde_json::json;
 
@@ -195,7 +198,7 @@ fn system_text(input: &ContextInput<'_>) -> String {
 /// Groups in the order in which they were said: what the model reads is a history, not a ranking.
 fn in_order(groups: &[EvidenceGroup]) -> Vec<&EvidenceGroup> {
     let mut ordered: Vec<&EvidenceGroup> = groups.iter().collect();
-    ordered.sort_by(|a, b| {
+    sorting::sort_by(&mut ordered, &|a, b| {
         let first = |group: &EvidenceGroup| group.messages.first().map_or(0, |message| message.seq);
         a.created_at_ms
             .total_cmp(&b.created_at_ms)
@@ -388,9 +391,8 @@ fn prefix_hash(prompt: &Prompt) -> String {
     let texts = std::iter::once(&prompt.system)
         .chain(prompt.messages.iter().take(prompt.turn_start).map(|message| &message.json));
     let bytes = texts.flat_map(|text| text.bytes().chain(std::iter::once(0)));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     format!("{hash:016x}")
 }
 

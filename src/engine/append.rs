@@ -12,7 +12,7 @@ use crate::ports::{Commit, Store};
 use crate::records::{ConversationRecord, MessageIdRecord, MessageRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::BTreeMap;
+use crate::sorted_map::SortedMap;
 
 /// Prefix of the ids that messages without an id of their own are given.
 const GIVEN_ID: &str = "seq:";
@@ -130,7 +130,7 @@ impl Engine {
         let durable = self.host.storage.is_durable();
         let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
         let mut appended = Vec::with_capacity(prepared.len());
-        let mut taken: BTreeMap<String, MessageIdRecord> = present;
+        let mut taken: SortedMap<String, MessageIdRecord> = present;
         let mut fresh = Vec::new();
         let mut parent_id = request.parent_id.clone().or_else(|| self.newest_id(id));
         let now = self.now_ms();
@@ -179,15 +179,15 @@ impl Engine {
     }
 
     /// Which of the ids are stored already.
-    async fn present_ids(&self, id: &str, prepared: &[Prepared]) -> Result<BTreeMap<String, MessageIdRecord>> {
+    async fn present_ids(&self, id: &str, prepared: &[Prepared]) -> Result<SortedMap<String, MessageIdRecord>> {
         let own: Vec<&str> =
             prepared.iter().filter(|message| message.own_id).map(|message| message.record.id.as_str()).collect();
         if own.is_empty() {
-            return Ok(BTreeMap::new());
+            return Ok(SortedMap::new());
         }
         let keys = own.iter().map(|own| (Store::MessageIds, key![id, *own])).collect();
         let records = self.host.storage.get(keys).await?;
-        let mut present = BTreeMap::new();
+        let mut present = SortedMap::new();
         for (own, record) in own.iter().zip(records) {
             if let Some(record) = record {
                 present.insert((*own).to_owned(), decode(Store::MessageIds, &record)?);

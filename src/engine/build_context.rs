@@ -267,8 +267,7 @@ impl Engine {
         if retrieval.scope == Scope::User && wanted != Retrieval::Never {
             self.load_all().await?;
         }
-        let shown_texts: Vec<&str> =
-            recent.groups.iter().flatten().map(|stored| stored.record.text.as_str()).collect();
+        let shown_texts: Vec<&str> = recent.groups.iter().flatten().map(|stored| stored.record.text.as_str()).collect();
         let decision = {
             let state = self.state.borrow();
             let elsewhere = || {

@@ -9,6 +9,7 @@ use crate::key;
 use crate::message::Seq;
 use crate::ports::{Check, Commit, Store};
 use crate::records::{ConversationRecord, JobKind, JobRecord};
+use crate::sorting;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
@@ -182,7 +183,7 @@ impl Engine {
             .values()
             .map(|conversation| ConversationView::from(&conversation.stored.value))
             .collect();
-        records.sort_by(|a, b| b.updated_at.total_cmp(&a.updated_at).then_with(|| b.id.cmp(&a.id)));
+        sorting::sort_by(&mut records, &|a, b| b.updated_at.total_cmp(&a.updated_at).then_with(|| b.id.cmp(&a.id)));
         let start = match before {
             Some(id) => records.iter().position(|record| record.id == id).map_or(records.len(), |index| index + 1),
             None => 0,

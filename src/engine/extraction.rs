@@ -12,6 +12,7 @@ use crate::facts::{
 };
 use crate::ports::{Commit, LanguageModel, Store};
 use crate::records::{FactRecord, FactStatus, JobKind, MessageRecord};
+use crate::sorting;
 
 /// Share of the model's window that messages may take; the rest is for instructions, known facts and the answer.
 const INPUT_SHARE: f64 = 0.5;
@@ -34,8 +35,7 @@ impl Engine {
         let counter = self.counter();
         let policy = &self.options.policy.facts;
         let room = ((f64::from(model.context_window_tokens()) * INPUT_SHARE) as u32).min(MOST_INPUT_TOKENS);
-        let extraction =
-            facts::extract_request(&messages, &existing, policy, room, &|text| counter.count(text));
+        let extraction = facts::extract_request(&messages, &existing, policy, room, &|text| counter.count(text));
         if extraction.covered_until_seq == 0 {
             return Ok(Progress::Overtaken);
         }
@@ -118,7 +118,9 @@ impl Engine {
             rejections.extend(refused);
         }
         // What replaces comes before what adds, so that an ADD does not meet a fact that is about to go.
-        decisions.sort_by_key(|decision| (matches!(decision.operation, FactOperation::Add), decision.candidate));
+        sorting::sort_by_key(&mut decisions, &|decision| {
+            (matches!(decision.operation, FactOperation::Add), decision.candidate)
+        });
         Ok((decisions, rejections))
     }
 }

@@ -11,6 +11,7 @@ use super::stored::Stored;
 use crate::error::{Code, Error, Result};
 use crate::message::{Role, Seq};
 use crate::ports::{Check, Commit, Store};
+use crate::sorted_map::SortedMap;
 use crate::records::{JobKind, JobRecord};
 use serde_json::json;
 
@@ -179,7 +180,7 @@ impl Engine {
         let now = self.now_ms();
         let state = self.state.borrow();
         let mut due: Vec<(JobKind, &String)> = Vec::new();
-        for (id, conversation) in &state.conversations {
+        for (id, conversation) in state.conversations.iter() {
             due.extend(
                 conversation
                     .jobs
@@ -254,7 +255,7 @@ impl Engine {
         let state = self.state.borrow();
         let jobs = state.conversations.get(conversation_id).map(|conversation| &conversation.jobs);
         let mut revived = Vec::new();
-        for (kind, job) in jobs.into_iter().flatten().filter(|(_, job)| job.value.attempts >= most) {
+        for (kind, job) in jobs.into_iter().flat_map(SortedMap::iter).filter(|(_, job)| job.value.attempts >= most) {
             let key = job_key(*kind, conversation_id);
             let fresh = Stored::new(JobRecord { attempts: 0, not_before: 0.0, ..job.value.clone() })?;
             commit.checks.push(job.check(Store::Jobs, key.clone()));

@@ -70,7 +70,7 @@ impl Engine {
     /// Reads conversations that other tabs made, changed or removed.
     pub(super) async fn refresh_conversations(&self) -> Result<()> {
         let records = self.scan(Query::prefix(Store::Conversations, key![])).await?;
-        let mut present = std::collections::BTreeSet::new();
+        let mut present = crate::sorted_map::SortedSet::new();
         let mut unknown = Vec::new();
         {
             let state = &mut *self.state.borrow_mut();

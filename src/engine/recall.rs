@@ -5,11 +5,12 @@ use super::state::{Conversation, State};
 use crate::context::{EvidenceGroup, EvidenceMessage};
 use crate::error::{Code, Error, Result};
 use crate::message::Seq;
+use crate::sorting;
 use crate::records::MessageRecord;
 use crate::retrieval::groups::{self, Expansion, MessageGroup, Range};
 use crate::retrieval::{Hit, Scores, SearchRequest, SearchResult};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::sorted_map::{SortedMap, SortedSet};
 
 /// Most hits of one recall.
 const MOST_HITS: u32 = 1_000;
@@ -118,8 +119,8 @@ pub(super) struct FoundGroup {
 /// What a search for evidence found.
 pub(super) struct Evidence {
     pub(super) groups: Vec<FoundGroup>,
-    pub(super) records: BTreeMap<(String, Seq), MessageRecord>,
-    pub(super) hits: BTreeMap<(u32, Seq), Hit>,
+    pub(super) records: SortedMap<(String, Seq), MessageRecord>,
+    pub(super) hits: SortedMap<(u32, Seq), Hit>,
     pub(super) below_floor: Vec<Hit>,
     pub(super) duplicates: Vec<(String, u32)>,
     pub(super) mode: &'static str,
@@ -180,7 +181,7 @@ impl Engine {
                     hits.push(RecalledHit { id: record.id.clone(), seq, score: f64::from(hit.score), scores: hit.scores });
                 }
             }
-            hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.seq.cmp(&a.seq)));
+            sorting::sort_by(&mut hits, &|a, b| b.score.total_cmp(&a.score).then_with(|| b.seq.cmp(&a.seq)));
             let (Some(best), Some(first), Some(last)) = (hits.first(), group.seqs.first(), group.seqs.last()) else {
                 continue;
             };
@@ -213,7 +214,7 @@ impl Engine {
         let ms = (self.now_ms() - started_ms).max(0.0);
         let mut evidence = Evidence {
             groups: Vec::new(),
-            records: BTreeMap::new(),
+            records: SortedMap::new(),
             hits: kept.into_iter().map(|hit| ((hit.conversation, hit.seq), hit)).collect(),
             below_floor,
             duplicates: Vec::new(),
@@ -305,7 +306,7 @@ impl Engine {
     /// A message that says the same as one shown before (in the recent window, or in a better group) goes.
     fn drop_duplicates(&self, evidence: &mut Evidence, shown_texts: &[&str]) {
         let state = self.state.borrow();
-        let mut seen: BTreeSet<u64> = shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
+        let mut seen: SortedSet<u64> = shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
         for group in &mut evidence.groups {
             let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
             group.seqs.retain(|seq| {

@@ -8,20 +8,20 @@ use crate::message::{Role, Seq};
 use crate::ports::Purpose;
 use crate::records::{ConversationRecord, FactRecord, JobKind, JobRecord, SummaryHead};
 use crate::retrieval::MessageIndex;
+use crate::sorted_map::SortedMap;
 use crate::vector::{TieredIndex, VectorIndex};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// All of it.
 pub(crate) struct State {
     /// Conversations by id.
-    pub(crate) conversations: BTreeMap<String, Conversation>,
+    pub(crate) conversations: SortedMap<String, Conversation>,
     /// Number of a conversation in the index to its id.
     pub(crate) conversation_ids: Vec<String>,
     /// The search index over loaded conversations.
     pub(crate) index: MessageIndex,
     /// Facts by number.
-    pub(crate) facts: BTreeMap<u32, FactRecord>,
+    pub(crate) facts: SortedMap<u32, FactRecord>,
     /// Counters of facts and audit; its record is the lock of every change of facts.
     pub(crate) fact_counters: Option<Stored<FactCounters>>,
     /// Calls and tokens per purpose.
@@ -34,10 +34,10 @@ impl State {
             Box::new(TieredIndex::new(embedder.dimensions(), policy.vector_index)) as Box<dyn VectorIndex>
         });
         Self {
-            conversations: BTreeMap::new(),
+            conversations: SortedMap::new(),
             conversation_ids: Vec::new(),
             index: MessageIndex::new(Analyzer::new(host.normalize), vectors),
-            facts: BTreeMap::new(),
+            facts: SortedMap::new(),
             fact_counters: None,
             spending: Spending::default(),
         }
@@ -76,7 +76,7 @@ pub(crate) struct Conversation {
     /// Vectors are in the index up to this position, inclusive.
     pub(crate) vectors_until_seq: Seq,
     /// Background work, by kind.
-    pub(crate) jobs: BTreeMap<JobKind, Stored<JobRecord>>,
+    pub(crate) jobs: SortedMap<JobKind, Stored<JobRecord>>,
     /// Room of the recent window in the last built context: compaction keeps what is outside it covered.
     pub(crate) recent_room_tokens: Option<u32>,
 }
@@ -89,7 +89,7 @@ impl Conversation {
             messages: Vec::new(),
             summary: None,
             vectors_until_seq: 0,
-            jobs: BTreeMap::new(),
+            jobs: SortedMap::new(),
             recent_room_tokens: None,
         }
     }
@@ -140,10 +140,10 @@ pub(crate) struct FactCounters {
 
 /// Calls, tokens and time per purpose.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct Spending {
     /// Keyed by purpose: `summarize`, `extract`, `judge`.
-    #[serde(flatten)]
-    pub(crate) by_purpose: BTreeMap<&'static str, Spent>,
+    pub(crate) by_purpose: SortedMap<&'static str, Spent>,
 }
 
 /// The sums of one purpose.
@@ -158,7 +158,7 @@ pub(crate) struct Spent {
 
 impl Spending {
     pub(crate) fn add(&mut self, purpose: Purpose, input_tokens: u32, output_tokens: u32, elapsed_ms: f64) {
-        let spent = self.by_purpose.entry(purpose.as_str()).or_default();
+        let spent = self.by_purpose.get_or_default(purpose.as_str());
         spent.calls += 1;
         spent.input_tokens += u64::from(input_tokens);
         spent.output_tokens += u64::from(output_tokens);

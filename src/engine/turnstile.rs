@@ -1,8 +1,8 @@
 //! One at a time, in the order of arrival: writes of one engine pass through here, so that messages appended without
 //! waiting are stored in the order of the calls.
 
+use crate::sorted_map::{SortedMap, SortedSet};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -12,8 +12,8 @@ use std::task::{Context, Poll, Waker};
 pub(crate) struct Turnstile {
     next_ticket: Cell<u64>,
     serving: Cell<u64>,
-    waiting: RefCell<BTreeMap<u64, Waker>>,
-    abandoned: RefCell<BTreeSet<u64>>,
+    waiting: RefCell<SortedMap<u64, Waker>>,
+    abandoned: RefCell<SortedSet<u64>>,
 }
 
 impl Turnstile {

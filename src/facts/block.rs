@@ -3,6 +3,7 @@
 use super::id_number;
 use crate::prompt_text::{MEMORY_HEADER, json_line, neutralize};
 use crate::records::FactRecord;
+use crate::sorting;
 use std::borrow::Cow;
 
 /// What a fact's line says: its text, behind its subject where that is not the user.
@@ -29,7 +30,9 @@ pub fn render_memory_block(facts: &[&FactRecord]) -> String {
         return String::new();
     }
     let mut ordered = facts.to_vec();
-    ordered.sort_by(|one, other| id_number(&one.id).cmp(&id_number(&other.id)).then_with(|| one.id.cmp(&other.id)));
+    sorting::sort_by(&mut ordered, &|one, other| {
+        id_number(&one.id).cmp(&id_number(&other.id)).then_with(|| one.id.cmp(&other.id))
+    });
     let lines = ordered.iter().map(|fact| json_line(&memory_item(fact)));
     std::iter::once(MEMORY_HEADER.to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
 }

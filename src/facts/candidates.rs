@@ -11,6 +11,7 @@ use crate::message::{Role, Seq};
 use crate::model_answer;
 use crate::prompt_text::single_line;
 use crate::records::{FactRecord, FactStatus, Trust};
+use crate::sorting;
 use serde_json::{Map, Value};
 
 /// Most candidates of one answer.
@@ -102,7 +103,7 @@ pub fn parse_candidates(
             Err(reason) => rejections.push(Rejection { index, reason, target: None }),
         }
     }
-    rejections.sort_by_key(|rejection| rejection.index);
+    sorting::sort_by_key(&mut rejections, &|rejection| rejection.index);
     Ok((candidates.into_iter().map(|(_, candidate)| candidate).collect(), rejections))
 }
 

@@ -6,7 +6,8 @@ use super::{Rejection, RejectionReason, is_current};
 use crate::config::FactPolicy;
 use crate::message::Seq;
 use crate::records::{AuditRecord, FactRecord, FactSource, FactStatus};
-use std::collections::BTreeMap;
+use crate::sorted_map::SortedMap;
+use crate::sorting;
 
 /// The next free numbers. They only rise; a number is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +55,8 @@ impl Changes {
 
 /// Changes while they are being made, over the facts as they are.
 pub(super) struct Draft<'a> {
-    existing: BTreeMap<&'a str, &'a FactRecord>,
-    changed: BTreeMap<String, FactRecord>,
+    existing: SortedMap<&'a str, &'a FactRecord>,
+    changed: SortedMap<String, FactRecord>,
     changes: Changes,
     now_ms: f64,
 }
@@ -64,7 +65,7 @@ impl<'a> Draft<'a> {
     pub(super) fn new(existing: &'a [FactRecord], numbers: Numbers, now_ms: f64) -> Self {
         Self {
             existing: existing.iter().map(|fact| (fact.id.as_str(), fact)).collect(),
-            changed: BTreeMap::new(),
+            changed: SortedMap::new(),
             changes: Changes {
                 puts: Vec::new(),
                 sources: Vec::new(),
@@ -146,7 +147,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn finish(mut self) -> Changes {
         self.changes.puts = self.changed.into_values().collect();
-        self.changes.puts.sort_by_key(|fact| super::id_number(&fact.id));
+        sorting::sort_by_key(&mut self.changes.puts, &|fact| super::id_number(&fact.id));
         self.changes
     }
 }

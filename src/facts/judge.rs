@@ -8,8 +8,9 @@ use crate::model_answer;
 use crate::ports::{ModelRequest, Purpose};
 use crate::prompt_text::json_line;
 use crate::records::FactRecord;
+use crate::sorted_map::SortedSet;
+use crate::sorting;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// Deletions of one answer above this share of the active facts are refused (and more than one).
 const MASS_DELETE_RATIO: f64 = 0.2;
@@ -190,8 +191,8 @@ pub fn parse_operations(
     };
     let mut decisions: Vec<(usize, Decision)> = Vec::new();
     let mut rejections = Vec::new();
-    let mut answered = BTreeSet::new();
-    let mut taken = BTreeSet::new();
+    let mut answered = SortedSet::new();
+    let mut taken = SortedSet::new();
     for (index, value) in operations.iter().enumerate() {
         match decision(value, items, &mut answered, &taken) {
             Ok(decision) => {
@@ -215,7 +216,7 @@ pub fn parse_operations(
         reason: RejectionReason::Unanswered,
         target: None,
     }));
-    rejections.sort_by_key(|rejection| rejection.index);
+    sorting::sort_by_key(&mut rejections, &|rejection| rejection.index);
     Ok((decisions.into_iter().map(|(_, decision)| decision).collect(), rejections))
 }
 
@@ -224,8 +225,8 @@ type Refused = (RejectionReason, Option<String>);
 fn decision(
     value: &Value,
     items: &[JudgeItem<'_>],
-    answered: &mut BTreeSet<usize>,
-    taken: &BTreeSet<String>,
+    answered: &mut SortedSet<usize>,
+    taken: &SortedSet<String>,
 ) -> std::result::Result<Decision, Refused> {
     let map = value.as_object().ok_or((RejectionReason::Malformed, None))?;
     let number = map.get("candidate").and_then(Value::as_u64).ok_or((RejectionReason::Malformed, None))?;
@@ -259,7 +260,7 @@ fn decision(
 fn target_of<'a>(
     item: &JudgeItem<'a>,
     named: Option<&str>,
-    taken: &BTreeSet<String>,
+    taken: &SortedSet<String>,
 ) -> std::result::Result<&'a FactRecord, Refused> {
     // An id that is not known is not repeated: it is the model's text.
     let fact = item

@@ -4,6 +4,7 @@ use super::block::{memory_item, render_memory_block};
 use super::id_number;
 use crate::prompt_text::{MEMORY_HEADER, json_line};
 use crate::records::{FactRecord, FactStatus, Trust};
+use crate::sorting;
 
 /// What may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +66,9 @@ pub fn select<'a>(
     count_tokens: &dyn Fn(&str) -> u32,
 ) -> Selection<'a> {
     let mut usable: Vec<&FactRecord> = facts.iter().filter(|fact| is_usable(fact, policy)).collect();
-    usable.sort_by(|one, other| id_number(&one.id).cmp(&id_number(&other.id)).then_with(|| one.id.cmp(&other.id)));
+    sorting::sort_by(&mut usable, &|one, other| {
+        id_number(&one.id).cmp(&id_number(&other.id)).then_with(|| one.id.cmp(&other.id))
+    });
     let block_tokens = |facts: &[&FactRecord]| count_tokens(&render_memory_block(facts));
     let tokens = block_tokens(&usable);
     if tokens <= policy.cap_tokens {
@@ -76,7 +79,7 @@ pub fn select<'a>(
     let mut ranked: Vec<(&FactRecord, f64)> =
         usable.iter().map(|fact| (*fact, fact_score(fact, similarity(fact), most_accesses, policy.now_ms))).collect();
     // Sorting is stable: equal scores stay in the order of their ids.
-    ranked.sort_by(|(one, a), (other, b)| other.pinned.cmp(&one.pinned).then(b.total_cmp(a)));
+    sorting::sort_by(&mut ranked, &|(one, a), (other, b)| other.pinned.cmp(&one.pinned).then(b.total_cmp(a)));
     let mut left_tokens = policy.cap_tokens.saturating_sub(count_tokens(MEMORY_HEADER));
     let mut chosen = Vec::new();
     let mut dropped = Vec::new();
@@ -97,7 +100,7 @@ pub fn select<'a>(
         dropped.push((fact.id.as_str(), count_tokens(&json_line(&memory_item(fact))), score));
         tokens = block_tokens(&chosen.iter().map(|(fact, _)| *fact).collect::<Vec<_>>());
     }
-    chosen.sort_by(|(one, _), (other, _)| {
+    sorting::sort_by(&mut chosen, &|(one, _), (other, _)| {
         id_number(&one.id).cmp(&id_number(&other.id)).then_with(|| one.id.cmp(&other.id))
     });
     let (facts, scores) = chosen.into_iter().unzip();

@@ -3,7 +3,8 @@
 use super::fingerprint::normalized;
 use super::{id_number, is_current};
 use crate::records::FactRecord;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::sorted_map::{SortedMap, SortedSet};
+use crate::sorting;
 
 /// Lexical similarity from which a fact is a neighbour.
 const LEXICAL_FLOOR: f64 = 0.25;
@@ -32,11 +33,11 @@ pub fn similar<'a>(
     k: usize,
     dense: Option<&DenseSimilarity<'_>>,
 ) -> Vec<Neighbour<'a>> {
-    let current: Vec<(&FactRecord, BTreeSet<String>)> =
+    let current: Vec<(&FactRecord, SortedSet<String>)> =
         facts.iter().filter(|fact| is_current(fact)).map(|fact| (fact, stems(&fact.fact))).collect();
-    let mut document_frequency: BTreeMap<&str, usize> = BTreeMap::new();
-    for stem in current.iter().flat_map(|(_, stems)| stems) {
-        *document_frequency.entry(stem).or_default() += 1;
+    let mut document_frequency: SortedMap<&str, usize> = SortedMap::new();
+    for stem in current.iter().flat_map(|(_, stems)| stems.iter()) {
+        *document_frequency.get_or_default(stem) += 1;
     }
     let weight = |stem: &str| {
         let frequency = document_frequency.get(stem).copied().unwrap_or_default();
@@ -53,7 +54,7 @@ pub fn similar<'a>(
             Some(Neighbour { fact, similarity: similarity.clamp(0.0, 1.0) })
         })
         .collect();
-    neighbours.sort_by(|one, other| {
+    sorting::sort_by(&mut neighbours, &|one, other| {
         other.similarity.total_cmp(&one.similarity).then(id_number(&one.fact.id).cmp(&id_number(&other.fact.id)))
     });
     neighbours.truncate(k);
@@ -67,16 +68,16 @@ pub fn similarity(one: &str, other: &str) -> f64 {
 }
 
 /// Cosine of two sets of weighted words.
-fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>, weight: &dyn Fn(&str) -> f64) -> f64 {
+fn overlap(one: &SortedSet<String>, other: &SortedSet<String>, weight: &dyn Fn(&str) -> f64) -> f64 {
     let square = |stems: &mut dyn Iterator<Item = &String>| stems.map(|stem| weight(stem).powi(2)).sum::<f64>();
     let (of_one, of_other) = (square(&mut one.iter()), square(&mut other.iter()));
     if of_one <= 0.0 || of_other <= 0.0 {
         return 0.0;
     }
-    square(&mut one.intersection(other)) / (of_one * of_other).sqrt()
+    square(&mut one.iter().filter(|stem| other.contains(*stem))) / (of_one * of_other).sqrt()
 }
 
-fn stems(text: &str) -> BTreeSet<String> {
+fn stems(text: &str) -> SortedSet<String> {
     terms(text).iter().map(|term| stem(term).to_owned()).collect()
 }
 

@@ -6,19 +6,19 @@
 
 use super::source::Source;
 use crate::message::{Format, Part};
+use crate::sorted_map::{SortedMap, SortedSet};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) struct CallIds<'a> {
     renames: bool,
     /// Ids that a message of the target format answers in its own words: they must stay.
-    kept: BTreeSet<&'a str>,
+    kept: SortedSet<&'a str>,
     /// How often each id was asked for; ids that are taken have an entry.
-    used: BTreeMap<String, u32>,
+    used: SortedMap<String, u32>,
     /// What the last call of an id is called in the request, where that differs.
-    current: BTreeMap<&'a str, String>,
+    current: SortedMap<&'a str, String>,
     /// The tool that the last call of an id names.
-    names: BTreeMap<&'a str, &'a str>,
+    names: SortedMap<&'a str, &'a str>,
 }
 
 impl<'a> CallIds<'a> {
@@ -26,7 +26,7 @@ impl<'a> CallIds<'a> {
         let renames = target == Format::Anthropic;
         let native = sources.iter().filter(|source| renames && source.format == target);
         let kept = native.flat_map(|source| source.message.result_ids()).collect();
-        Self { renames, kept, used: BTreeMap::new(), current: BTreeMap::new(), names: BTreeMap::new() }
+        Self { renames, kept, used: SortedMap::new(), current: SortedMap::new(), names: SortedMap::new() }
     }
 
     /// Takes note of a part that is about to be written, `native` when it goes out as it is.
@@ -38,7 +38,7 @@ impl<'a> CallIds<'a> {
         }
         if native || self.kept.contains(id.as_str()) {
             self.current.remove(id.as_str());
-            self.used.entry(id.clone()).or_insert(1);
+            self.mark_used(id.clone());
             return;
         }
         let taken = self.take(id);
@@ -61,8 +61,14 @@ impl<'a> CallIds<'a> {
             id = format!("{base}_{count}");
         }
         self.used.insert(base, count.max(1));
-        self.used.entry(id.clone()).or_insert(1);
+        self.mark_used(id.clone());
         id
+    }
+
+    fn mark_used(&mut self, id: String) {
+        if !self.used.contains_key(&id) {
+            self.used.insert(id, 1);
+        }
     }
 
     /// The id in the request of the last call with this id.

@@ -5,7 +5,7 @@
 
 use super::source::Source;
 use crate::message::{Format, Message, Part, Role};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::sorted_map::{SortedMap, SortedSet};
 
 /// One thing in an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ fn rounds(message: &Message, format: Format) -> Vec<(Vec<usize>, Vec<usize>)> {
     let begins = round_start(message, format);
     let mut rounds = vec![(Vec::new(), Vec::new())];
     // Whether the last call with an id is the client's.
-    let mut called: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut called: SortedMap<&str, bool> = SortedMap::new();
     let (mut has_calls, mut is_client_call) = (false, false);
     let repeats = repeated_calls(message, format);
     for (index, part) in message.parts.iter().enumerate().filter(|(index, _)| !repeats.contains(index)) {
@@ -131,15 +131,15 @@ fn round_start(message: &Message, format: Format) -> fn(&Part) -> bool {
 
 /// Calls of a UI message without steps whose id was called before in it: to the SDK all of it is one step, and ids are
 /// unique in a step (R16). Only with steps may a later round use an id again.
-fn repeated_calls(message: &Message, format: Format) -> BTreeSet<usize> {
+fn repeated_calls(message: &Message, format: Format) -> SortedSet<usize> {
     let has_steps = message.parts.iter().any(|part| matches!(part, Part::Other { kind } if kind == "step-start"));
-    let mut ids = BTreeSet::new();
+    let mut ids = SortedSet::new();
     let mut is_repeat = |part: &Part| match part {
         Part::ToolCall { id, provider_executed: false, .. } => !ids.insert(id.clone()),
         _ => false,
     };
     if has_steps || format != Format::AiSdkUi {
-        return BTreeSet::new();
+        return SortedSet::new();
     }
     message.parts.iter().enumerate().filter(|(_, part)| is_repeat(part)).map(|(index, _)| index).collect()
 }

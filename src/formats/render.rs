@@ -8,8 +8,8 @@ use super::repair::{Repair, repaired};
 use super::source::{Opened, Source, is_marker};
 use super::write::{self, Envelope, Item};
 use crate::message::{Format, Part, Role, Seq};
+use crate::sorted_map::{SortedMap, SortedSet};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// A message of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,14 +142,14 @@ struct Renderer<'s, 'a> {
     target: Format,
     calls: CallIds<'a>,
     /// The sources of the last written message: one source may give several messages.
-    opened: BTreeMap<usize, Opened>,
+    opened: SortedMap<usize, Opened>,
     rendered: Rendered,
 }
 
 impl<'s, 'a> Renderer<'s, 'a> {
     fn new(sources: &'s [Source<'a>], target: Format) -> Self {
         let calls = CallIds::new(sources, target);
-        Self { sources, target, calls, opened: BTreeMap::new(), rendered: Rendered::default() }
+        Self { sources, target, calls, opened: SortedMap::new(), rendered: Rendered::default() }
     }
 
     fn push_raw(&mut self, index: usize) {
@@ -164,7 +164,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
     }
 
     fn push(&mut self, bundle: &Bundle) {
-        let used: BTreeSet<usize> = bundle.contents.iter().map(Content::source).collect();
+        let used: SortedSet<usize> = bundle.contents.iter().map(Content::source).collect();
         if let (1, Some(source)) = (used.len(), self.sources.get(bundle.source)) {
             let can_be_raw = source.format == self.target || is_shared_shape(source, self.target);
             if can_be_raw && self.is_whole(bundle, source) {
@@ -188,7 +188,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
         if self.target != Format::AiSdkUi {
             return indices.iter().copied().eq(0..source.message.parts.len());
         }
-        let held: BTreeSet<usize> = indices.into_iter().collect();
+        let held: SortedSet<usize> = indices.into_iter().collect();
         let is_seen = |part: &Part| !matches!(part, Part::Other { kind } if is_marker(kind));
         source.message.parts.iter().enumerate().all(|(index, part)| held.contains(&index) || !is_seen(part))
     }
@@ -197,12 +197,14 @@ impl<'s, 'a> Renderer<'s, 'a> {
         self.sources.get(source).is_some_and(|source| source.format == self.target)
     }
 
-    fn push_written(&mut self, bundle: &Bundle, used: &BTreeSet<usize>) {
+    fn push_written(&mut self, bundle: &Bundle, used: &SortedSet<usize>) {
         let mut opened = std::mem::take(&mut self.opened);
-        opened.retain(|index, _| used.contains(index));
-        for index in used {
+        opened.retain(&|index, _| used.contains(index));
+        for index in used.iter() {
             if !opened.contains_key(index) {
-                opened.extend(self.sources.get(*index).and_then(Opened::new).map(|source| (*index, source)));
+                if let Some(source) = self.sources.get(*index).and_then(Opened::new) {
+                    opened.insert(*index, source);
+                }
             }
         }
         let (message, lossy) = self.written(bundle, used, &opened);
@@ -215,8 +217,8 @@ impl<'s, 'a> Renderer<'s, 'a> {
     fn written(
         &mut self,
         bundle: &Bundle,
-        used: &BTreeSet<usize>,
-        opened: &BTreeMap<usize, Opened>,
+        used: &SortedSet<usize>,
+        opened: &SortedMap<usize, Opened>,
     ) -> (Option<RenderedMessage>, bool) {
         for content in &bundle.contents {
             if let Some(part) = content.part(self.sources) {
@@ -257,8 +259,8 @@ impl<'s, 'a> Renderer<'s, 'a> {
     fn envelope<'b>(
         &self,
         bundle: &Bundle,
-        used: &BTreeSet<usize>,
-        opened: &'b BTreeMap<usize, Opened>,
+        used: &SortedSet<usize>,
+        opened: &'b SortedMap<usize, Opened>,
     ) -> Envelope<'b> {
         // A tool message may be made of results that an assistant message held: then the fields are not its own.
         let has_role = |role: Role| role == bundle.role || self.target == Format::Anthropic && role != Role::Assistant;

@@ -3,7 +3,7 @@
 use super::element::{Content, Element};
 use super::source::{Source, is_marker, says_something};
 use crate::message::{Format, Part, Role, Seq};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::sorted_map::{SortedMap, SortedSet};
 
 /// The output of a result that was made up for an interrupted call.
 pub const STUB_OUTPUT: &str = "[result omitted]";
@@ -128,8 +128,8 @@ impl<'a> Window<'_, 'a> {
     /// R9.
     fn drop_before_first_user(&mut self) {
         let first = self.elements.iter().position(|element| element.role == Role::User).unwrap_or(self.elements.len());
-        let dropped: BTreeSet<usize> = self.elements.drain(..first).map(|element| element.source).collect();
-        for source in dropped {
+        let dropped: SortedSet<usize> = self.elements.drain(..first).map(|element| element.source).collect();
+        for source in dropped.iter().copied() {
             self.note("R9", source, "left out in front of the first user message");
         }
     }
@@ -147,11 +147,11 @@ impl<'a> Window<'_, 'a> {
     /// a half without its other half is refused. Whether anything was dropped.
     fn drop_unpaired_provider_parts(&mut self) -> bool {
         // By format too: between formats such a call becomes a note.
-        let mut open: BTreeMap<(Option<u8>, &'a str), Content> = BTreeMap::new();
+        let mut open: SortedMap<(Option<u8>, &'a str), Content> = SortedMap::new();
         let mut unpaired: Vec<Content> = Vec::new();
         for element in self.elements.iter().filter(|element| element.role == Role::Assistant) {
             let format = self.sources.get(element.source).map(|source| source.format as u8);
-            let mut ids = BTreeSet::new();
+            let mut ids = SortedSet::new();
             for content in &element.contents {
                 match self.part(content) {
                     // Twice in one message (R16): the second goes, and so its result.
@@ -174,7 +174,7 @@ impl<'a> Window<'_, 'a> {
                 if matches!(self.part(content), Some(Part::ToolCall { .. })) { "R7" } else { self.pairing_rule() };
             self.note(rule, content.source(), "half of a call that the provider ran itself left out");
         }
-        let dropped: BTreeSet<_> = unpaired.iter().filter_map(position).collect();
+        let dropped: SortedSet<_> = unpaired.iter().filter_map(position).collect();
         for element in &mut self.elements {
             element.contents.retain(|content| position(content).is_none_or(|position| !dropped.contains(&position)));
         }
@@ -185,7 +185,7 @@ impl<'a> Window<'_, 'a> {
     fn pair_calls(&mut self) {
         let elements = std::mem::take(&mut self.elements);
         let places = Places::of(&elements, self.sources);
-        let mut moved = BTreeSet::new();
+        let mut moved = SortedSet::new();
         let mut out = Vec::with_capacity(elements.len());
         let mut at = 0;
         while let Some(element) = elements.get(at) {
@@ -224,7 +224,7 @@ impl<'a> Window<'_, 'a> {
 
     /// The element without repeated calls (R16), and its client-side calls.
     fn said_and_called(&mut self, element: &Element) -> (Option<Element>, Vec<Call>) {
-        let (mut said, mut calls, mut ids) = (element.clone(), Vec::new(), BTreeSet::new());
+        let (mut said, mut calls, mut ids) = (element.clone(), Vec::new(), SortedSet::new());
         said.contents.clear();
         for content in &element.contents {
             if let Some(Part::ToolCall { id, name, provider_executed: false, .. }) = self.part(content) {
@@ -240,7 +240,7 @@ impl<'a> Window<'_, 'a> {
     }
 
     /// Takes the results of an element that answer the round's calls; drops the others.
-    fn take_answers(&mut self, round: &mut Round, answer: &Element, moved: &BTreeSet<(usize, usize)>) {
+    fn take_answers(&mut self, round: &mut Round, answer: &Element, moved: &SortedSet<(usize, usize)>) {
         let mut taken = Element { contents: Vec::new(), ..answer.clone() };
         for content in &answer.contents {
             match self.part(content) {
@@ -319,7 +319,7 @@ struct Call {
 struct Round {
     calls: Vec<Call>,
     /// Position in `calls` by id.
-    by_id: BTreeMap<String, usize>,
+    by_id: SortedMap<String, usize>,
     answers: Vec<Element>,
     /// Calls that the user approved or refused, and that have no result yet.
     approvals: usize,
@@ -351,8 +351,8 @@ impl Round {
 /// Where in the window each id is called and answered.
 #[derive(Default)]
 struct Places<'a> {
-    called: BTreeMap<&'a str, Vec<usize>>,
-    answered: BTreeMap<&'a str, Vec<(usize, Content)>>,
+    called: SortedMap<&'a str, Vec<usize>>,
+    answered: SortedMap<&'a str, Vec<(usize, Content)>>,
 }
 
 impl<'a> Places<'a> {
@@ -362,10 +362,10 @@ impl<'a> Places<'a> {
             for content in &element.contents {
                 match (content.part(sources), element.role) {
                     (Some(Part::ToolCall { id, provider_executed: false, .. }), Role::Assistant) => {
-                        places.called.entry(id).or_default().push(at);
+                        places.called.get_or_default(id).push(at);
                     }
                     (Some(Part::ToolResult { call_id, .. }), Role::Tool) => {
-                        places.answered.entry(call_id).or_default().push((at, content.clone()));
+                        places.answered.get_or_default(call_id).push((at, content.clone()));
                     }
                     _ => {}
                 }
@@ -375,7 +375,7 @@ impl<'a> Places<'a> {
     }
 
     /// The first answer from element `from` on to the call in element `call`, if the id is not called again before it.
-    fn late_answer(&self, id: &str, call: usize, from: usize, moved: &BTreeSet<(usize, usize)>) -> Option<Content> {
+    fn late_answer(&self, id: &str, call: usize, from: usize, moved: &SortedSet<(usize, usize)>) -> Option<Content> {
         let answers = self.answered.get(id)?;
         let first = answers.partition_point(|(at, _)| *at < from);
         let (at, content) = answers

@@ -7,7 +7,7 @@ use super::gate_words::{
     DETAIL, DETAIL_PIECES, PAST, PAST_PIECES, POINTING, POINTING_PIECES, SMALL_TALK, SMALL_TALK_PIECES,
 };
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
-use std::collections::BTreeSet;
+use crate::sorted_map::SortedSet;
 
 /// What the caller asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,8 +116,8 @@ pub fn decide(analyzer: &Analyzer, request: &GateRequest<'_>) -> Decision {
     if is_follow_up { decision(false, vec!["answered_by_recent"]) } else { decision(true, vec!["in_doubt"]) }
 }
 
-fn terms_of(analyzer: &Analyzer, texts: &[&str]) -> BTreeSet<u64> {
-    let mut terms = BTreeSet::new();
+fn terms_of(analyzer: &Analyzer, texts: &[&str]) -> SortedSet<u64> {
+    let mut terms = SortedSet::new();
     for text in texts {
         analyzer.terms(text, Side::Document, &mut |term| {
             terms.insert(term.hash);
@@ -189,7 +189,7 @@ impl Reading {
     }
 
     /// Share of the content words that have a term among these; `None` when there is no content word.
-    fn share_in(&self, known: &BTreeSet<u64>) -> Option<f32> {
+    fn share_in(&self, known: &SortedSet<u64>) -> Option<f32> {
         let mut shares = Vec::new();
         for word in self.content.chunk_by(|left, right| left.0 == right.0) {
             let found = word.iter().filter(|(_, hash)| known.contains(hash)).count();

@@ -2,7 +2,7 @@
 
 use super::message_index::Hit;
 use crate::message::Seq;
-use std::collections::BTreeSet;
+use crate::sorted_map::SortedSet;
 
 /// A range of messages of one conversation, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct MessageGroup {
 /// already, and hits whose text, but for form, is present already or belongs to a better hit.
 #[must_use]
 pub fn expand(hits: &[Hit], expansion: &Expansion<'_>) -> Vec<MessageGroup> {
-    let mut seen: BTreeSet<u64> = expansion.present_texts.iter().copied().collect();
+    let mut seen: SortedSet<u64> = expansion.present_texts.iter().copied().collect();
     let mut pieces = Vec::new();
     for hit in hits {
         let is_repeat = hit.content_hash != 0 && !seen.insert(hit.content_hash);
@@ -58,7 +58,7 @@ pub fn expand(hits: &[Hit], expansion: &Expansion<'_>) -> Vec<MessageGroup> {
             pieces.push(MessageGroup { range, score: hit.score, hits: vec![*hit] });
         }
     }
-    pieces.sort_by_key(|group| (group.range.conversation, group.range.first_seq, group.range.last_seq));
+    crate::sorting::sort_by_key(&mut pieces, &|group| (group.range.conversation, group.range.first_seq, group.range.last_seq));
     let mut groups: Vec<MessageGroup> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match groups.last_mut().filter(|group| touches(&group.range, &piece.range)) {
@@ -71,10 +71,10 @@ pub fn expand(hits: &[Hit], expansion: &Expansion<'_>) -> Vec<MessageGroup> {
         }
     }
     for group in &mut groups {
-        group.hits.sort_by_key(|hit| hit.seq);
+        crate::sorting::sort_by_key(&mut group.hits, &|hit| hit.seq);
         group.hits.dedup_by_key(|hit| hit.seq);
     }
-    groups.sort_by(|left, right| {
+    crate::sorting::sort_by(&mut groups, &|left, right| {
         let place = |group: &MessageGroup| (group.range.conversation, group.range.first_seq);
         right.score.total_cmp(&left.score).then_with(|| place(left).cmp(&place(right)))
     });
@@ -190,7 +190,7 @@ mod tests {
                 before, after, turn_group: &of_three, last_seq: &|_| 60, present: &present, present_texts: &[],
             };
             let groups = expand(&hits, &expansion);
-            let mut messages = BTreeSet::new();
+            let mut messages = SortedSet::new();
             for group in &groups {
                 let range = group.range;
                 prop_assert_eq!((range.first_seq - 1) % 3, 0);

@@ -57,7 +57,7 @@ impl Question {
                 sequence.push((term.position, term.text.to_owned()));
             }
         });
-        words.sort_unstable();
+        crate::sorting::sort(&mut words);
         words.dedup();
         let sequence: Vec<&str> = sequence.iter().map(|(_, word)| word.as_str()).collect();
         let normalized = analyzer.normalized(text);

@@ -1,7 +1,7 @@
 //! Where each document stands: its conversation, its neighbours, its session.
 
 use crate::message::{Role, Seq};
-use std::collections::BTreeMap;
+use crate::sorted_map::SortedMap;
 
 /// A pause of this length between two messages of a conversation begins a new session: 6 hours. People come back to a
 /// chat after lunch and mean the same thing; after a night they mostly do not.
@@ -54,7 +54,7 @@ pub(super) struct Track {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
     entries: Vec<Entry>,
-    tracks: BTreeMap<u32, Track>,
+    tracks: SortedMap<u32, Track>,
     sessions: u64,
 }
 

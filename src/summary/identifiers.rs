@@ -1,7 +1,7 @@
 //! The identifier ledger: exact names and numbers of a summarised range, kept beside the summary so that what the
 //! summary drops can still be asked for, and found by retrieval.
 
-use std::collections::BTreeSet;
+use crate::sorted_map::SortedSet;
 
 /// Most identifiers taken from one text; the last ones are kept.
 const MOST_IDENTIFIERS: usize = 1_000;
@@ -140,7 +140,7 @@ const MONTHS: &[&str] = &[
 /// A scan by rules: cheap, the same everywhere, and made to find too much rather than too little.
 #[must_use]
 pub fn identifiers(text: &str) -> Vec<String> {
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     let mut kept: Vec<String> = Vec::new();
     // From the end, so that a long text costs no more than what is kept of it.
     for line in text.lines().rev() {
@@ -172,7 +172,7 @@ pub fn merge_identifiers(
     cap_tokens: u32,
     count_tokens: &dyn Fn(&str) -> u32,
 ) -> Vec<String> {
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     let mut used_tokens = 0_u32;
     let mut kept = Vec::new();
     for identifier in ledger.iter().chain(found).rev() {

@@ -4,7 +4,7 @@ use super::{Plan, SECTIONS};
 use crate::message::Seq;
 use crate::prompt_text::{SUMMARY_HEADER, single_line};
 use crate::records::{SummaryHead, SummaryNode, SummarySection};
-use std::collections::BTreeSet;
+use crate::sorted_map::SortedSet;
 
 /// The sections that are shown, in the fixed order of [`SECTIONS`]: name, heading, items on one line each.
 pub(super) fn ordered_sections(head: &SummaryHead) -> impl Iterator<Item = (&'static str, &'static str, Vec<String>)> {
@@ -123,7 +123,7 @@ pub fn node(
     sections: &[SummarySection],
     source_hashes: Vec<String>,
 ) -> SummaryNode {
-    let known: BTreeSet<String> =
+    let known: SortedSet<String> =
         before.iter().flat_map(|section| &section.items).map(|item| single_line(item)).collect();
     let added = sections.iter().filter_map(|section| {
         let items: Vec<String> =

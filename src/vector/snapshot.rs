@@ -56,7 +56,7 @@ impl TieredIndex {
             u32::try_from(next_centre_rows).unwrap_or(u32::MAX),
             self.zeros.len() as u32,
         ];
-        numbers.iter().chain(&self.zeros).for_each(|number| chunk.extend(number.to_le_bytes()));
+        numbers.iter().chain(self.zeros.iter()).for_each(|number| chunk.extend(number.to_le_bytes()));
         centre.iter().for_each(|value| chunk.extend(value.to_le_bytes()));
         sealed(chunk)
     }

@@ -8,7 +8,7 @@ use super::top::Top;
 use super::{Allowed, Neighbour, VectorIndex, check_vector};
 use crate::config::VectorIndexChoice;
 use crate::error::Result;
-use std::collections::BTreeSet;
+use crate::sorted_map::SortedSet;
 
 /// Tombstones are dropped when they are more than this share of the rows, in percent. At 30 % a search through the
 /// graph takes 1.7 times as long.
@@ -74,7 +74,7 @@ pub struct TieredIndex {
     pub(super) rows: Rows,
     pub(super) graph: Graph,
     /// Rows without direction: counted, never found.
-    pub(super) zeros: BTreeSet<u32>,
+    pub(super) zeros: SortedSet<u32>,
 }
 
 impl TieredIndex {
@@ -87,7 +87,7 @@ impl TieredIndex {
     /// An empty index with its own thresholds, for measuring and for tests.
     #[must_use]
     pub fn with_tiers(dimensions: usize, tiers: Tiers) -> Self {
-        Self { dimensions, tiers, rows: Rows::new(dimensions), graph: Graph::new(), zeros: BTreeSet::new() }
+        Self { dimensions, tiers, rows: Rows::new(dimensions), graph: Graph::new(), zeros: SortedSet::new() }
     }
 
     /// Drops tombstones now, and with them the last trace of removed vectors in memory. The graph is grown anew.

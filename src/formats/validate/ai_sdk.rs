@@ -1,12 +1,12 @@
 //! AI SDK: `ModelMessage` as the SDK checks it before sending, `UIMessage` as its conversion takes it.
 
 use super::{Findings, is_blank, items};
+use crate::sorted_map::SortedSet;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 pub(super) fn check_model(messages: &[Value], found: &mut Findings) {
     found.check_last_role(messages, &["user", "tool"]);
-    let mut open: BTreeSet<&str> = BTreeSet::new();
+    let mut open: SortedSet<&str> = SortedSet::new();
     let mut asked = 0;
     let mut approved = false;
     for (index, message) in messages.iter().enumerate() {
@@ -51,7 +51,7 @@ pub(super) fn check_model(messages: &[Value], found: &mut Findings) {
     }
 }
 
-fn report_open(open: &BTreeSet<&str>, asked: usize, index: usize, found: &mut Findings) {
+fn report_open(open: &SortedSet<&str>, asked: usize, index: usize, found: &mut Findings) {
     if !open.is_empty() {
         found.add(if open.len() < asked { "R5" } else { "R6" }, index, "a call without its result");
     }
@@ -60,7 +60,7 @@ fn report_open(open: &BTreeSet<&str>, asked: usize, index: usize, found: &mut Fi
 pub(super) fn check_ui(messages: &[Value], found: &mut Findings) {
     for (index, message) in messages.iter().enumerate() {
         let is_last = index + 1 == messages.len();
-        let mut ids = BTreeSet::new();
+        let mut ids = SortedSet::new();
         for tool in items(message, "parts").filter_map(Tool::of) {
             let runs_next = is_last && tool.is_approved;
             if !tool.is_done && !runs_next {

@@ -1,8 +1,8 @@
 //! Anthropic Messages.
 
 use super::{Findings, is_blank, items};
+use crate::sorted_map::SortedSet;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 pub(super) fn check(messages: &[Value], found: &mut Findings) {
     found.check_last_role(messages, &["user"]);
@@ -16,7 +16,7 @@ pub(super) fn check(messages: &[Value], found: &mut Findings) {
                 .filter(|block| block["type"] == "tool_use")
                 .filter_map(|block| block["id"].as_str())
                 .collect();
-            if asked.iter().collect::<BTreeSet<_>>().len() != asked.len() {
+            if asked.iter().collect::<SortedSet<_>>().len() != asked.len() {
                 found.add("R16", index, "two calls with the same id in one message");
             }
         } else if items(message, "content").any(|block| block["type"] == "tool_use") {
@@ -58,15 +58,15 @@ fn check_results(message: &Value, asked: &[&str], index: usize, found: &mut Find
     if !results.is_empty() && message["role"] != "user" {
         found.add("R2", index, "tool results outside a user message");
     }
-    let answered: BTreeSet<&str> = results.iter().map(|(_, id)| *id).collect();
+    let answered: SortedSet<&str> = results.iter().map(|(_, id)| *id).collect();
     if answered.len() != results.len() {
         found.add("R2", index, "a call is answered twice");
     }
-    let asked: BTreeSet<&str> = asked.iter().copied().collect();
-    if answered.difference(&asked).next().is_some() {
+    let asked: SortedSet<&str> = asked.iter().copied().collect();
+    if answered.iter().any(|id| !asked.contains(id)) {
         found.add("R2", index, "a tool result without its call in the message before");
     }
-    if asked.difference(&answered).next().is_some() {
+    if asked.iter().any(|id| !answered.contains(id)) {
         let rule = if answered.is_empty() { "R2" } else { "R5" };
         found.add(rule, index, "a call without its result in the next message");
     }
@@ -74,7 +74,7 @@ fn check_results(message: &Value, asked: &[&str], index: usize, found: &mut Find
 
 /// Calls that the provider runs itself are answered in the same or a later assistant message.
 fn check_provider_calls(messages: &[Value], found: &mut Findings) {
-    let mut open = BTreeSet::new();
+    let mut open = SortedSet::new();
     for (index, message) in messages.iter().enumerate() {
         for block in items(message, "content") {
             let kind = block["type"].as_str().unwrap_or_default();

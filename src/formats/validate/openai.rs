@@ -1,6 +1,7 @@
 //! OpenAI chat completions.
 
 use super::{Findings, is_blank, items};
+use crate::sorting;
 use serde_json::Value;
 
 pub(super) fn check(messages: &[Value], found: &mut Findings) {
@@ -36,7 +37,7 @@ pub(super) fn check(messages: &[Value], found: &mut Findings) {
             pending = items(message, "tool_calls").filter_map(|call| call["id"].as_str()).collect();
             asked = pending.len();
             let mut unique = pending.clone();
-            unique.sort_unstable();
+            sorting::sort(&mut unique);
             unique.dedup();
             if unique.len() != asked {
                 found.add("R16", index, "two calls with the same id in one message");

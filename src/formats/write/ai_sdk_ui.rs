@@ -4,8 +4,8 @@ use super::{Envelope, Item, STUB_OUTPUT, input};
 use crate::formats::json::Object;
 use crate::formats::read::Slot;
 use crate::message::{Part, Role};
+use crate::sorted_map::{SortedMap, SortedSet};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     let mut writer = Writer::default();
@@ -26,9 +26,9 @@ pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Obj
 struct Writer {
     parts: Vec<Value>,
     /// Native parts that are there already: one holds several items.
-    slots: BTreeSet<usize>,
+    slots: SortedSet<usize>,
     /// Position in `parts` of the last part with this call id.
-    calls: BTreeMap<String, usize>,
+    calls: SortedMap<String, usize>,
 }
 
 impl Writer {

@@ -4,8 +4,8 @@ use super::{Envelope, Item, STUB_OUTPUT, content};
 use crate::formats::json::Object;
 use crate::formats::read::{FUNCTION_CALL_ID_PREFIX, Slot};
 use crate::message::Role;
+use crate::sorted_map::SortedSet;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     if let Some(base) = envelope.base {
@@ -28,7 +28,7 @@ fn edited(base: &Object, items: &[Item<'_>]) -> Object {
     let kept: Vec<Slot> = items.iter().filter_map(slot).collect();
     let mut object = base.clone();
     for field in ["content", "tool_calls"] {
-        let kept: BTreeSet<usize> = kept
+        let kept: SortedSet<usize> = kept
             .iter()
             .filter_map(|slot| match slot {
                 Slot::Item(own, index) if *own == field => Some(*index),

@@ -18,13 +18,13 @@ use super::range::{KeyRange, check_storable};
 use super::{Commit, Key, Query, Record, Storage, StorageUsage, Store};
 use crate::error::{Code, Error, Result};
 use crate::ports::Pending;
+use crate::sorted_map::SortedSet;
 use connection::{Connection, State};
 use failure::Failure;
 use idb::CursorDirection;
 use js_sys::{Promise, Reflect};
 use lifecycle::Listener;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use transaction::{Mode, Transaction};
 use wasm_bindgen::{JsCast, JsValue};
@@ -130,7 +130,7 @@ impl IndexedDbStore {
             self.connect().await?;
             return Ok(Vec::new());
         }
-        let stores: BTreeSet<Store> = keys.iter().map(|(store, _)| *store).collect();
+        let stores: SortedSet<Store> = keys.iter().map(|(store, _)| *store).collect();
         self.run(async |connection| {
             let transaction = Transaction::begin(connection, &stores, Mode::Read)?;
             let mut requests = Vec::with_capacity(keys.len());
@@ -154,7 +154,7 @@ impl IndexedDbStore {
             return Ok(Vec::new());
         };
         self.run(async |connection| {
-            let transaction = Transaction::begin(connection, &BTreeSet::from([query.store]), Mode::Read)?;
+            let transaction = Transaction::begin(connection, &SortedSet::from_iter([query.store]), Mode::Read)?;
             let store = transaction.store(query.store)?;
             let mut js_range = value::range_to_js(&range)?;
             let mut limit = query.limit.and_then(|limit| u32::try_from(limit).ok());
@@ -183,7 +183,7 @@ impl IndexedDbStore {
     async fn count_prefix(&self, store: Store, prefix: Key) -> Result<u64> {
         let range = KeyRange::prefix(&prefix);
         self.run(async |connection| {
-            let transaction = Transaction::begin(connection, &BTreeSet::from([store]), Mode::Read)?;
+            let transaction = Transaction::begin(connection, &SortedSet::from_iter([store]), Mode::Read)?;
             let object_store = transaction.store(store)?;
             transaction.gate(&object_store).await?;
             let request: IdbRequest = object_store.count(value::range_to_js(&range)?)?.into();
@@ -197,7 +197,7 @@ impl IndexedDbStore {
     async fn carry_out(&self, commit: Commit) -> Result<bool> {
         self.check_open()?;
         commit.puts.iter().try_for_each(|(_, key, _)| check_storable(key))?;
-        let mut stores: BTreeSet<Store> = commit.checks.iter().map(|check| check.store).collect();
+        let mut stores: SortedSet<Store> = commit.checks.iter().map(|check| check.store).collect();
         stores.extend(commit.puts.iter().map(|(store, _, _)| *store));
         stores.extend(commit.deletes.iter().chain(&commit.delete_prefixes).map(|(store, _)| *store));
         if stores.is_empty() {

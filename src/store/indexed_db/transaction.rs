@@ -11,10 +11,10 @@ use super::connection::Connection;
 use super::failure::Failure;
 use super::timer::within;
 use crate::error::{Code, Error};
+use crate::sorted_map::SortedSet;
 use crate::store::Store;
 use js_sys::{Array, Object};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -115,7 +115,7 @@ pub(super) struct Transaction {
 
 impl Transaction {
     /// Begins a transaction and attaches the handlers of its end.
-    pub(super) fn begin(connection: &Connection, stores: &BTreeSet<Store>, mode: Mode) -> Result<Self, Failure> {
+    pub(super) fn begin(connection: &Connection, stores: &SortedSet<Store>, mode: Mode) -> Result<Self, Failure> {
         let names: Array = stores.iter().map(|store| JsValue::from_str(store.name())).collect();
         let options: TransactionOptions = Object::new().unchecked_into();
         options.set_durability(if mode == Mode::WriteStrict { "strict" } else { "relaxed" });
