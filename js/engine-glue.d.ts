@@ -2,7 +2,7 @@
  * What the compiled engine exports, as `src/wasm` promises it. The JavaScript beside this declaration is made by
  * wasm-bindgen (scripts/build.mjs); a test compares the two.
  *
- * Every method of {@link Engine} takes one plain object and answers with plain data; it rejects with
+ * Every method of {@link Engine} takes the JSON text of one object and answers with plain data; it rejects with
  * `{ code, message, retryable }`.
  */
 
@@ -70,29 +70,29 @@ export class Engine {
   private constructor();
   static open(options: EngineOptions, host: EngineHost, handle?: MemoryStoreHandle): Promise<Engine>;
   loadVocabulary(encoding: string, bytes: Uint8Array): void;
-  createConversation(request: object): Promise<unknown>;
-  getConversation(request: object): Promise<unknown>;
-  listConversations(request: object): Promise<unknown>;
-  updateConversation(request: object): Promise<unknown>;
-  deleteConversation(request: object): Promise<unknown>;
-  append(request: object): Promise<unknown>;
-  history(request: object): Promise<unknown>;
-  buildContext(request: object): Promise<unknown>;
-  recall(request: object): Promise<unknown>;
-  summary(request: object): Promise<unknown>;
-  compact(request: object): Promise<unknown>;
-  addFact(request: object): Promise<unknown>;
-  listFacts(request: object): Promise<unknown>;
-  getFact(request: object): Promise<unknown>;
-  searchFacts(request: object): Promise<unknown>;
-  updateFact(request: object): Promise<unknown>;
-  forgetFact(request: object): Promise<unknown>;
-  approveFact(request: object): Promise<unknown>;
-  factHistory(request: object): Promise<unknown>;
-  settled(request: object): Promise<unknown>;
-  flush(request: object): Promise<unknown>;
-  erase(request: object): Promise<unknown>;
-  stats(request: object): Promise<unknown>;
-  close(request: object): Promise<unknown>;
+  createConversation(request: string): Promise<unknown>;
+  getConversation(request: string): Promise<unknown>;
+  listConversations(request: string): Promise<unknown>;
+  updateConversation(request: string): Promise<unknown>;
+  deleteConversation(request: string): Promise<unknown>;
+  append(request: string): Promise<unknown>;
+  history(request: string): Promise<unknown>;
+  buildContext(request: string): Promise<unknown>;
+  recall(request: string): Promise<unknown>;
+  summary(request: string): Promise<unknown>;
+  compact(request: string): Promise<unknown>;
+  addFact(request: string): Promise<unknown>;
+  listFacts(request: string): Promise<unknown>;
+  getFact(request: string): Promise<unknown>;
+  searchFacts(request: string): Promise<unknown>;
+  updateFact(request: string): Promise<unknown>;
+  forgetFact(request: string): Promise<unknown>;
+  approveFact(request: string): Promise<unknown>;
+  factHistory(request: string): Promise<unknown>;
+  settled(request: string): Promise<unknown>;
+  flush(request: string): Promise<unknown>;
+  erase(request: string): Promise<unknown>;
+  stats(request: string): Promise<unknown>;
+  close(): Promise<unknown>;
   free(): void;
 }

@@ -87,7 +87,7 @@ export class Session {
     try {
       const opened = await this.#opening?.opened.catch(() => undefined);
       if (opened === undefined || !isAlive(opened.generation)) return;
-      await guarded(() => opened.engine.close({}));
+      await guarded(() => opened.engine.close());
       if (isAlive(opened.generation)) opened.engine.free();
     } catch (error) {
       // A trap while closing: the instance is replaced when next needed, and storage holds what was acknowledged.
@@ -113,7 +113,8 @@ export class Session {
     // The instance can have been replaced while this call waited for its turn.
     while (!isAlive(opened.generation)) opened = await this.#current();
     const { engine } = opened;
-    return guarded(() => engine[method](request));
+    const text = asJson(request);
+    return guarded(() => engine[method](text));
   }
 
   async #current(): Promise<Opened> {
@@ -200,6 +201,17 @@ function memoryLost(): MemoryError {
     "engine_panicked",
     "The engine failed inside, and what this memory held went with it: memoryStorage() does not outlive that. Create the memory anew.",
   );
+}
+
+/** A request as the engine reads it. What JSON would turn into `null` or refuse stays wrong, so that the engine tells. */
+function asJson(request: object): string {
+  try {
+    return JSON.stringify(request, (_key, value: unknown) =>
+      typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value)) ? String(value) : value,
+    );
+  } catch (cause) {
+    throw new MemoryError("invalid_argument", "An option is not plain data.", { cause });
+  }
 }
 
 function closed(): MemoryError {

@@ -54,7 +54,9 @@ fn write(value: Value, existing: &[FactRecord]) -> throughline::Result<throughli
 }
 
 fn change(id: &str, value: Value, existing: &[FactRecord]) -> throughline::Result<throughline::facts::Written> {
-    edit(id, &serde_json::from_value(value).unwrap(), existing, NUMBERS, 9.0)
+    let mut value = value;
+    value["id"] = id.into();
+    edit(&serde_json::from_value(value).unwrap(), existing, NUMBERS, 9.0)
 }
 
 fn statuses(changes: &Changes) -> Vec<(&str, FactStatus)> {

@@ -19,15 +19,8 @@ use serde_json::json;
 /// What `facts.add` is given.
 pub type NewFact = FactWrite;
 
-/// What `facts.update` is given.
-#[derive(Clone, Debug, Deserialize)]
-pub struct FactUpdate {
-    /// The fact.
-    pub id: String,
-    /// What changes.
-    #[serde(flatten)]
-    pub edit: FactEdit,
-}
+/// What the user changes in a fact.
+pub type FactUpdate = FactEdit;
 
 /// Which facts are listed.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -84,7 +77,7 @@ impl Engine {
     /// `not_found`, `invalid_argument`.
     pub async fn update_fact(&self, update: FactUpdate) -> Result<FactRecord> {
         self.change_facts("UPDATE", |existing, numbers, now| {
-            let written = facts::edit(&update.id, &update.edit, existing, numbers, now)?;
+            let written = facts::edit(&update, existing, numbers, now)?;
             Ok((written.fact, written.changes))
         })
         .await

@@ -33,6 +33,8 @@ pub struct FactWrite {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FactEdit {
+    /// The fact's id.
+    pub id: String,
     /// New words.
     #[serde(default)]
     pub fact: Option<String>,
@@ -153,8 +155,9 @@ fn confirm(mut draft: Draft<'_>, same: &FactRecord, write: &FactWrite, text: Str
 /// # Errors
 /// [`Code::NotFound`] for an id that is not there, was forgotten or is no longer in use; [`Code::InvalidArgument`] as in
 /// [`explicit`].
-pub fn edit(id: &str, change: &FactEdit, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
+pub fn edit(change: &FactEdit, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
     let mut draft = Draft::new(existing, numbers, now_ms);
+    let id = change.id.as_str();
     let before = current(&draft, id)?;
     let mut fact = before.clone();
     if let Some(text) = &change.fact {

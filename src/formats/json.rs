@@ -29,6 +29,11 @@ pub(super) fn read_object(raw: &str, max_nesting: usize) -> Result<(Object, bool
     }
 }
 
+/// JSON text in which every unpaired surrogate escape became that of U+FFFD, so that it can be read.
+pub(crate) fn well_formed(text: &str) -> Cow<'_, str> {
+    Scan::of(text).replaced(text)
+}
+
 /// Any JSON value in `text`, read as leniently as [`read_object`] reads; `None` where it is none.
 pub(super) fn read_value(text: &str, max_nesting: usize) -> Option<Value> {
     let scan = Scan::of(text);

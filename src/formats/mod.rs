@@ -49,6 +49,7 @@ mod element;
 mod flatten;
 mod group;
 mod json;
+pub(crate) use json::well_formed;
 mod media;
 mod parse;
 mod read;

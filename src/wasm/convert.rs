@@ -1,14 +1,21 @@
-//! Values across the boundary: plain data by serde-wasm-bindgen, errors as `{ code, message, retryable }`.
+//! Values across the boundary: plain data as JSON text, errors as `{ code, message, retryable }`.
 
 use crate::error::{Code, Error, Result};
+use crate::formats::well_formed;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
-/// A plain object as a typed request.
-pub(super) fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T> {
-    serde_wasm_bindgen::from_value(value)
+/// The JSON text of a plain object as a typed request.
+pub(super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(&well_formed(text))
         .map_err(|error| Error::invalid_argument(format!("an option cannot be read: {}", without_values(&error.to_string()))))
+}
+
+/// A plain object as a typed request.
+pub(super) fn from_js<T: DeserializeOwned>(value: &JsValue) -> Result<T> {
+    let text = js_sys::JSON::stringify(value).ok().and_then(|text| text.as_string());
+    from_json(&text.ok_or_else(|| Error::invalid_argument("the options are not plain data"))?)
 }
 
 /// The policy, every field of which may be left out and none misspelt.
@@ -16,15 +23,27 @@ pub(super) fn policy(value: serde_json::Value) -> Result<crate::config::Policy> 
     if value.is_null() {
         return Ok(crate::config::Policy::default());
     }
-    serde_json::from_value(value)
+    serde_json::from_str(&value.to_string())
         .map_err(|error| Error::new(Code::InvalidConfig, format!("policy: {}", without_values(&error.to_string()))))
+}
+
+/// An answer as JSON text.
+pub(super) fn to_json<T: Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|_| not_handed_over())
+}
+
+/// JSON text as plain data.
+pub(super) fn parsed(text: &str) -> Result<JsValue> {
+    js_sys::JSON::parse(text).map_err(|_| not_handed_over())
 }
 
 /// Plain data out.
 pub(super) fn to_js<T: Serialize>(value: &T) -> Result<JsValue> {
-    value
-        .serialize(&serde_wasm_bindgen::Serializer::json_compatible())
-        .map_err(|_| Error::new(Code::EngineUnavailable, "the answer could not be handed over; please report this"))
+    parsed(&to_json(value)?)
+}
+
+fn not_handed_over() -> Error {
+    Error::new(Code::EngineUnavailable, "the answer could not be handed over; please report this")
 }
 
 /// An error as the facade reads it.
@@ -55,8 +74,9 @@ pub(super) fn error_from_js(value: &JsValue, otherwise: Code) -> Error {
     Error::new(code, message.unwrap_or_else(|| "a callback of the app failed; see the error's cause".to_owned()))
 }
 
-/// Serde quotes the values that it refuses; a user may have written them.
+/// Serde quotes the values that it refuses; a user may have written them. Where in our own text it met them says nothing.
 fn without_values(message: &str) -> String {
+    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
     let mut out = String::new();
     for (index, piece) in message.split('"').enumerate() {
         out.push_str(if index % 2 == 0 { piece } else { "..." });

@@ -1,6 +1,6 @@
 //! The adapter to JavaScript: convert in, call, convert out. No decision is made here.
 //!
-//! Every method takes one plain object and answers a promise of plain data; it rejects with
+//! Every method takes the JSON text of one object and answers a promise of plain data; it rejects with
 //! `{ code, message, retryable }`. Exports take `&self` only, so calls can overlap. js/engine-glue.d.ts states the
 //! whole surface.
 
@@ -18,8 +18,8 @@ use crate::message::Seq;
 use crate::store::indexed_db::IndexedDbStore;
 use crate::store::memory::MemoryStore;
 use crate::store::Storage;
-use convert::{from_js, to_js, to_js_error};
-use serde::{Deserialize, Serialize};
+use convert::{from_js, from_json, parsed, to_js_error, to_json};
+use serde::Deserialize;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
@@ -65,10 +65,18 @@ struct OpenOptions {
     language_model: Option<ModelOptions>,
 }
 
+/// `{ kind: "indexeddb", name }` or `{ kind: "memory" }`.
 #[derive(Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-enum StorageOptions {
-    IndexedDb { name: String },
+struct StorageOptions {
+    kind: StorageKind,
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StorageKind {
+    IndexedDb,
     Memory,
 }
 
@@ -153,175 +161,275 @@ impl JsEngine {
 
     /// See `conversations.create`.
     #[wasm_bindgen(js_name = createConversation)]
-    pub fn create_conversation(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, new: NewConversation| async move { engine.create_conversation(new).await })
+    pub fn create_conversation(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::CreateConversation, request)
     }
 
     /// See `conversations.get`.
     #[wasm_bindgen(js_name = getConversation)]
-    pub fn get_conversation(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, by: ById| async move { engine.get_conversation(&by.id).await })
+    pub fn get_conversation(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::GetConversation, request)
     }
 
     /// See `conversations.list`.
     #[wasm_bindgen(js_name = listConversations)]
-    pub fn list_conversations(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, page: Page| async move {
-            engine.list_conversations(page.limit, page.before.as_deref()).await
-        })
+    pub fn list_conversations(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::ListConversations, request)
     }
 
     /// See `conversations.update`.
     #[wasm_bindgen(js_name = updateConversation)]
-    pub fn update_conversation(&self, request: JsValue) -> js_sys::Promise {
-        self.answer_and_work(request, |engine, update: ConversationUpdate| async move {
-            engine.update_conversation(update).await
-        })
+    pub fn update_conversation(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::UpdateConversation, request)
     }
 
     /// See `conversations.delete`.
     #[wasm_bindgen(js_name = deleteConversation)]
-    pub fn delete_conversation(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, by: ById| async move { engine.delete_conversation(&by.id).await })
+    pub fn delete_conversation(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::DeleteConversation, request)
     }
 
     /// See `append`.
-    pub fn append(&self, request: JsValue) -> js_sys::Promise {
-        self.answer_and_work(request, |engine, request: AppendRequest| async move { engine.append(request).await })
+    pub fn append(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Append, request)
     }
 
     /// See `history`; answers JSON texts.
-    pub fn history(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, range: HistoryRange| async move {
-            engine.history(&range.conversation_id, range.from, range.to, range.limit).await
-        })
+    pub fn history(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::History, request)
     }
 
     /// See `buildContext`; messages are JSON texts.
     #[wasm_bindgen(js_name = buildContext)]
-    pub fn build_context(&self, request: JsValue) -> js_sys::Promise {
-        self.answer_and_work(request, |engine, request: ContextRequest| async move { engine.build_context(request).await })
+    pub fn build_context(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::BuildContext, request)
     }
 
     /// See `recall`; messages are JSON texts.
-    pub fn recall(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, request: RecallRequest| async move { engine.recall(request).await })
+    pub fn recall(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Recall, request)
     }
 
     /// See `summary`.
-    pub fn summary(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, by: ByConversation| async move { engine.summary(&by.conversation_id).await })
+    pub fn summary(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Summary, request)
     }
 
     /// See `compact`.
-    pub fn compact(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, by: ByConversation| async move { engine.compact(&by.conversation_id, by.force).await })
+    pub fn compact(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Compact, request)
     }
 
     /// See `facts.add`.
     #[wasm_bindgen(js_name = addFact)]
-    pub fn add_fact(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, new: NewFact| async move { engine.add_fact(new).await })
+    pub fn add_fact(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::AddFact, request)
     }
 
     /// See `facts.list`.
     #[wasm_bindgen(js_name = listFacts)]
-    pub fn list_facts(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, filter: FactFilter| async move { engine.list_facts(filter).await })
+    pub fn list_facts(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::ListFacts, request)
     }
 
     /// See `facts.get`.
     #[wasm_bindgen(js_name = getFact)]
-    pub fn get_fact(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, by: ById| async move { engine.get_fact(&by.id).await })
+    pub fn get_fact(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::GetFact, request)
     }
 
     /// See `facts.search`.
     #[wasm_bindgen(js_name = searchFacts)]
-    pub fn search_facts(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, search: FactSearch| async move {
-            engine.search_facts(&search.query, search.top_k.unwrap_or(10)).await
-        })
+    pub fn search_facts(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::SearchFacts, request)
     }
 
     /// See `facts.update`.
     #[wasm_bindgen(js_name = updateFact)]
-    pub fn update_fact(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, update: FactUpdate| async move { engine.update_fact(update).await })
+    pub fn update_fact(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::UpdateFact, request)
     }
 
     /// See `facts.forget`.
     #[wasm_bindgen(js_name = forgetFact)]
-    pub fn forget_fact(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, by: ById| async move { engine.forget_fact(&by.id).await })
+    pub fn forget_fact(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::ForgetFact, request)
     }
 
     /// See `facts.approve`.
     #[wasm_bindgen(js_name = approveFact)]
-    pub fn approve_fact(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, by: ById| async move { engine.approve_fact(&by.id).await })
+    pub fn approve_fact(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::ApproveFact, request)
     }
 
     /// See `facts.history`.
     #[wasm_bindgen(js_name = factHistory)]
-    pub fn fact_history(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, by: ById| async move { engine.fact_history(&by.id).await })
+    pub fn fact_history(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::FactHistory, request)
     }
 
     /// See `settled`.
-    pub fn settled(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, _: serde::de::IgnoredAny| async move { engine.settled().await })
+    pub fn settled(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Settled, request)
     }
 
     /// See `flush`.
-    pub fn flush(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, _: serde::de::IgnoredAny| async move { engine.flush().await })
+    pub fn flush(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Flush, request)
     }
 
     /// See `erase`.
-    pub fn erase(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, request: EraseRequest| async move { engine.erase(request).await })
+    pub fn erase(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Erase, request)
     }
 
     /// See `stats`, without what only the facade knows.
-    pub fn stats(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, _: serde::de::IgnoredAny| async move { engine.stats().await })
+    pub fn stats(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Stats, request)
     }
 
     /// See `close`.
-    pub fn close(&self, _request: JsValue) -> js_sys::Promise {
+    pub fn close(&self) -> js_sys::Promise {
         self.engine.close();
         self.retry.borrow_mut().take();
         js_sys::Promise::resolve(&JsValue::UNDEFINED)
     }
 
-    /// Reads the request, calls, and promises the answer.
-    fn answer<R, T, F, Answer>(&self, request: JsValue, call: F) -> js_sys::Promise
-    where
-        R: for<'de> Deserialize<'de> + 'static,
-        T: Serialize,
-        F: FnOnce(Rc<Engine>, R) -> Answer + 'static,
-        Answer: Future<Output = Result<T>> + 'static,
-    {
-        let engine = Rc::clone(&self.engine);
-        promise(Box::pin(async move { to_js(&call(engine, from_js(request)?).await?) }))
-    }
-
-    /// As [`Self::answer`]; then whatever became due is worked on in the background.
-    fn answer_and_work<R, T, F, Answer>(&self, request: JsValue, call: F) -> js_sys::Promise
-    where
-        R: for<'de> Deserialize<'de> + 'static,
-        T: Serialize,
-        F: FnOnce(Rc<Engine>, R) -> Answer + 'static,
-        Answer: Future<Output = Result<T>> + 'static,
-    {
+    /// Promises the answer; what a method makes due is worked on in the background.
+    fn answer(&self, method: Method, request: String) -> js_sys::Promise {
         let engine = Rc::clone(&self.engine);
         let retry = Rc::clone(&self.retry);
         promise(Box::pin(async move {
-            let answer = call(Rc::clone(&engine), from_js(request)?).await;
-            work(engine, retry);
-            to_js(&answer?)
+            let answer = answer(&engine, method, &request).await;
+            if method.makes_work() {
+                work(engine, retry);
+            }
+            parsed(&answer?)
         }))
+    }
+}
+
+/// What [`answer`] can be asked for.
+#[derive(Clone, Copy)]
+enum Method {
+    CreateConversation,
+    GetConversation,
+    ListConversations,
+    UpdateConversation,
+    DeleteConversation,
+    Append,
+    History,
+    BuildContext,
+    Recall,
+    Summary,
+    Compact,
+    AddFact,
+    ListFacts,
+    GetFact,
+    SearchFacts,
+    UpdateFact,
+    ForgetFact,
+    ApproveFact,
+    FactHistory,
+    Settled,
+    Flush,
+    Erase,
+    Stats,
+}
+
+impl Method {
+    fn makes_work(self) -> bool {
+        matches!(self, Self::UpdateConversation | Self::Append | Self::BuildContext)
+    }
+}
+
+/// Reads the request, calls, and answers JSON text: one future for all methods, as each of its own would bring the
+/// reading and writing along again.
+async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String> {
+    match method {
+        Method::CreateConversation => {
+            let new: NewConversation = from_json(request)?;
+            to_json(&engine.create_conversation(new).await?)
+        }
+        Method::GetConversation => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.get_conversation(&by.id).await?)
+        }
+        Method::ListConversations => {
+            let page: Page = from_json(request)?;
+            to_json(&engine.list_conversations(page.limit, page.before.as_deref()).await?)
+        }
+        Method::UpdateConversation => {
+            let update: ConversationUpdate = from_json(request)?;
+            to_json(&engine.update_conversation(update).await?)
+        }
+        Method::DeleteConversation => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.delete_conversation(&by.id).await?)
+        }
+        Method::Append => {
+            let request: AppendRequest = from_json(request)?;
+            to_json(&engine.append(request).await?)
+        }
+        Method::History => {
+            let range: HistoryRange = from_json(request)?;
+            to_json(&engine.history(&range.conversation_id, range.from, range.to, range.limit).await?)
+        }
+        Method::BuildContext => {
+            let request: ContextRequest = from_json(request)?;
+            to_json(&engine.build_context(request).await?)
+        }
+        Method::Recall => {
+            let request: RecallRequest = from_json(request)?;
+            to_json(&engine.recall(request).await?)
+        }
+        Method::Summary => {
+            let by: ByConversation = from_json(request)?;
+            to_json(&engine.summary(&by.conversation_id).await?)
+        }
+        Method::Compact => {
+            let by: ByConversation = from_json(request)?;
+            to_json(&engine.compact(&by.conversation_id, by.force).await?)
+        }
+        Method::AddFact => {
+            let new: NewFact = from_json(request)?;
+            to_json(&engine.add_fact(new).await?)
+        }
+        Method::ListFacts => {
+            let filter: FactFilter = from_json(request)?;
+            to_json(&engine.list_facts(filter).await?)
+        }
+        Method::GetFact => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.get_fact(&by.id).await?)
+        }
+        Method::SearchFacts => {
+            let search: FactSearch = from_json(request)?;
+            to_json(&engine.search_facts(&search.query, search.top_k.unwrap_or(10)).await?)
+        }
+        Method::UpdateFact => {
+            let update: FactUpdate = from_json(request)?;
+            to_json(&engine.update_fact(update).await?)
+        }
+        Method::ForgetFact => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.forget_fact(&by.id).await?)
+        }
+        Method::ApproveFact => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.approve_fact(&by.id).await?)
+        }
+        Method::FactHistory => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.fact_history(&by.id).await?)
+        }
+        Method::Settled => to_json(&engine.settled().await?),
+        Method::Flush => to_json(&engine.flush().await?),
+        Method::Erase => {
+            let request: EraseRequest = from_json(request)?;
+            to_json(&engine.erase(request).await?)
+        }
+        Method::Stats => to_json(&engine.stats().await?),
     }
 }
 
@@ -331,13 +439,13 @@ fn promise(answer: Pin<Box<dyn Future<Output = Result<JsValue>>>>) -> js_sys::Pr
 }
 
 async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> Result<JsEngine> {
-    let options: OpenOptions = from_js(options)
+    let options: OpenOptions = from_js(&options)
         .map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
-    let storage: Rc<dyn Storage> = match options.storage {
-        StorageOptions::IndexedDb { name } => {
-            Rc::new(IndexedDbStore::open(&format!("{name}:{}", options.user_id)).await?)
+    let storage: Rc<dyn Storage> = match options.storage.kind {
+        StorageKind::IndexedDb => {
+            Rc::new(IndexedDbStore::open(&format!("{}:{}", options.storage.name, options.user_id)).await?)
         }
-        StorageOptions::Memory => Rc::new(handle.map(|handle| handle.0).unwrap_or_default()),
+        StorageKind::Memory => Rc::new(handle.map(|handle| handle.0).unwrap_or_default()),
     };
     let callbacks = host::Callbacks::new(&host);
     let host = Host {
