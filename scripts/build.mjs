@@ -39,7 +39,7 @@ async function buildEngine() {
     },
     async () => {
       const target = "wasm32-unknown-unknown";
-      await run("cargo", ["build", "--release", "--target", target, "--features", "wasm", "--lib"]);
+      await run("cargo", ["rustc", "--release", "--target", target, "--features", "wasm", "--lib", "--crate-type", "cdylib"]);
       rmSync(WORK, { recursive: true, force: true });
       await run("wasm-bindgen", [
         join(targetDirectory(), target, "release", "throughline.wasm"),
