@@ -148,7 +148,8 @@ fn read_locomo(data: &Path) -> Result<Locomo, Failure> {
                 }
             })
             .collect();
-        let places: BTreeMap<&str, usize> = turns.iter().zip(0..).map(|(turn, place)| (turn.id.as_str(), place)).collect();
+        let places: BTreeMap<&str, usize> =
+            turns.iter().zip(0..).map(|(turn, place)| (turn.id.as_str(), place)).collect();
         for question in list(&conversation["questions"]) {
             let row = locomo.question_rows;
             locomo.question_rows += 1;
@@ -186,7 +187,8 @@ fn time_of(date: &str) -> f64 {
     let number = |word: &str| word.parse::<i64>().unwrap_or(0);
     let month = MONTHS.find(month.get(..3).unwrap_or("?")).map_or(0, |at| at as i64 / 3) + 1;
     let (month_from_march, year) = if month <= 2 { (month + 9, number(year) - 1) } else { (month - 3, number(year)) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month_from_march + 2) / 5 + number(day) - 719_469;
+    let days =
+        365 * year + year / 4 - year / 100 + year / 400 + (153 * month_from_march + 2) / 5 + number(day) - 719_469;
     let hours = number(hour) % 12 + if half == "pm" { 12 } else { 0 };
     ((days * 24 + hours) * 60 + number(minute)) as f64 * 60_000.0
 }
@@ -210,7 +212,8 @@ fn vector_index(dimensions: usize) -> Box<TieredIndex> {
 }
 
 fn locomo_index(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<MessageIndex, Failure> {
-    let mut index = MessageIndex::new(Analyzer::default(), vectors.map(|vectors| vector_index(vectors.dimensions) as _));
+    let mut index =
+        MessageIndex::new(Analyzer::default(), vectors.map(|vectors| vector_index(vectors.dimensions) as _));
     for (conversation, number) in locomo.conversations.iter().zip(0_u32..) {
         for (turn, position) in conversation.turns.iter().zip(0_u32..) {
             let document = index.add(&Document {

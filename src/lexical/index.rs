@@ -209,10 +209,8 @@ impl LexicalIndex {
                 *score += idf * idf * saturation((*frequency).into(), self.length(*document).into(), mean_length);
             }
         }
-        let mut hits: Vec<LexicalHit> = touched
-            .into_iter()
-            .map(|document| LexicalHit { document, score: scores[document as usize] })
-            .collect();
+        let mut hits: Vec<LexicalHit> =
+            touched.into_iter().map(|document| LexicalHit { document, score: scores[document as usize] }).collect();
         hits.sort_unstable_by(|left, right| {
             right.score.total_cmp(&left.score).then_with(|| right.document.cmp(&left.document))
         });

@@ -28,17 +28,19 @@ pub(super) struct Scope<'a> {
     pub documents: f32,
     /// Sessions in the scope.
     pub sessions: f32,
-    /// Mean terms of a message, and of a session.
+    /// Mean terms of a message, and, counted as its parts are, of a context, a window and a session.
     pub message_terms: f32,
+    pub context_terms: f32,
+    pub window_terms: f32,
     pub session_terms: f32,
 }
 
 impl<'a> Scope<'a> {
     pub fn new(timeline: &'a Timeline, lexical: &'a LexicalIndex, conversation: Option<u32>) -> Self {
         let (documents, sessions, terms) = match conversation {
-            Some(conversation) => timeline
-                .track(conversation)
-                .map_or((0.0, 0.0, 0.0), |track| (track.documents.len() as f32, track.sessions as f32, track.terms as f32)),
+            Some(conversation) => timeline.track(conversation).map_or((0.0, 0.0, 0.0), |track| {
+                (track.documents.len() as f32, track.sessions as f32, track.terms as f32)
+            }),
             None => {
                 let documents = lexical.len() as f32;
                 (documents, timeline.sessions() as f32, lexical.mean_length() * documents)
@@ -46,7 +48,21 @@ impl<'a> Scope<'a> {
         };
         let message_terms = (terms / documents.max(1.0)).max(1.0);
         let session_terms = (terms / sessions.max(1.0)).max(1.0);
-        Self { timeline, lexical, conversation, documents, sessions, message_terms, session_terms }
+        // How many of the messages have a neighbour, and a second one, on a given side.
+        let neighbours = 1.0 - sessions / documents.max(1.0);
+        let seconds = (1.0 - 2.0 * sessions / documents.max(1.0)).max(0.0);
+        Self {
+            timeline,
+            lexical,
+            conversation,
+            documents,
+            sessions,
+            message_terms,
+            context_terms: message_terms * (1.0 + (CONTEXT_FROM_PREVIOUS + CONTEXT_FROM_NEXT) * neighbours),
+            window_terms: message_terms
+                * (1.0 + 2.0 * (WINDOW_FROM_NEIGHBOUR * neighbours + WINDOW_FROM_SECOND * seconds)),
+            session_terms,
+        }
     }
 
     fn sees(&self, document: u32) -> bool {
@@ -126,7 +142,8 @@ impl Evidence {
         let rate = everywhere / scope.lexical.len().max(1) as f32;
         let idf = inverse_document_frequency(scope.documents, holders.max(rate * scope.documents));
         // A Hangul word with its particle is often new although its stem, in its bigrams, is not.
-        let is_hangul_word = term.text.starts_with(|first| matches!(first, '\u{AC00}'..='\u{D7AF}')) && term.text.chars().nth(2).is_some();
+        let is_hangul_word = term.text.starts_with(|first| matches!(first, '\u{AC00}'..='\u{D7AF}'))
+            && term.text.chars().nth(2).is_some();
         if !(term.kind == TermKind::Gram && is_hangul_word && holders == 0.0) {
             self.ideal += idf;
         }
@@ -137,9 +154,6 @@ impl Evidence {
 
     fn finish_messages(&mut self, scope: &Scope<'_>, idf: f32, counts: &mut Counts) {
         let length = |document: u32| if document == NONE { 0.0 } else { f32::from(scope.lexical.length(document)) };
-        let mean = scope.message_terms;
-        let context_mean = mean * (1.0 + CONTEXT_FROM_PREVIOUS + CONTEXT_FROM_NEXT);
-        let window_mean = mean * (1.0 + 2.0 * (WINDOW_FROM_NEIGHBOUR + WINDOW_FROM_SECOND));
         for document in counts.touched.drain(..) {
             let at = document as usize;
             let own = length(document);
@@ -149,16 +163,16 @@ impl Evidence {
             }
             let message = std::mem::take(&mut counts.message[at]);
             if message > 0.0 {
-                self.message[at] += idf * saturation(message, own, mean);
+                self.message[at] += idf * saturation(message, own, scope.message_terms);
             }
             let context = std::mem::take(&mut counts.context[at]);
             if context > 0.0 {
                 let terms = own + CONTEXT_FROM_PREVIOUS * previous + CONTEXT_FROM_NEXT * next;
-                self.context[at] += idf * saturation(context, terms, context_mean);
+                self.context[at] += idf * saturation(context, terms, scope.context_terms);
             }
             let terms =
                 own + WINDOW_FROM_NEIGHBOUR * (previous + next) + WINDOW_FROM_SECOND * (second_before + second_after);
-            self.window[at] += idf * saturation(std::mem::take(&mut counts.window[at]), terms, window_mean);
+            self.window[at] += idf * saturation(std::mem::take(&mut counts.window[at]), terms, scope.window_terms);
             self.coverage[at] += idf * if message > 0.0 { 1.0 } else { WINDOW_COVERAGE };
         }
     }

@@ -6,6 +6,7 @@
 use super::gate_words::{
     DETAIL, DETAIL_PIECES, PAST, PAST_PIECES, POINTING, POINTING_PIECES, SMALL_TALK, SMALL_TALK_PIECES,
 };
+use super::question::is_technical;
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
 use std::collections::BTreeSet;
 
@@ -210,14 +211,9 @@ fn has_phrase(words: &str, phrase: &str) -> bool {
 fn has_quotation(text: &str) -> bool {
     let pairs = [('"', '"'), ('“', '”'), ('`', '`'), ('「', '」'), ('«', '»'), ('„', '“')];
     pairs.iter().any(|(open, close)| {
-        text.split_once(*open).is_some_and(|(_, rest)| rest.split_once(*close).is_some_and(|(inner, _)| inner.len() > 1))
+        text.split_once(*open)
+            .is_some_and(|(_, rest)| rest.split_once(*close).is_some_and(|(inner, _)| inner.len() > 1))
     })
-}
-
-/// A compound that is no hyphenated word: with a digit, an underscore, a path, a dot, or upper case within.
-fn is_technical(compound: &str) -> bool {
-    compound.contains(|letter: char| letter.is_ascii_digit() || matches!(letter, '_' | '/' | '\\' | '.' | ':' | '@' | '#'))
-        || !compound.contains('-')
 }
 
 /// Whether the word at this place is capitalised without beginning a sentence.
@@ -248,13 +244,8 @@ mod tests {
     ];
 
     fn ask(question: &str) -> Decision {
-        let request = GateRequest {
-            question,
-            retrieval: Retrieval::Auto,
-            recent: RECENT,
-            has_older: true,
-            best_coverage: None,
-        };
+        let request =
+            GateRequest { question, retrieval: Retrieval::Auto, recent: RECENT, has_older: true, best_coverage: None };
         decide(&Analyzer::default(), &request)
     }
 
@@ -278,8 +269,18 @@ mod tests {
     #[test]
     fn small_talk_in_many_languages() {
         for question in [
-            "Thanks, that's great!", "ok", "Good morning", "Danke, super!", "¡Muchas gracias!", "Merci beaucoup",
-            "고마워요!", "ありがとうございます。", "谢谢你!", "👍", "", "Hello there",
+            "Thanks, that's great!",
+            "ok",
+            "Good morning",
+            "Danke, super!",
+            "¡Muchas gracias!",
+            "Merci beaucoup",
+            "고마워요!",
+            "ありがとうございます。",
+            "谢谢你!",
+            "👍",
+            "",
+            "Hello there",
         ] {
             let decision = ask(question);
             assert!(!decision.retrieve, "{question}: {decision:?}");
@@ -330,9 +331,15 @@ mod tests {
         assert_eq!(decide(&analyzer, &never).reasons, ["never"]);
         let nothing = GateRequest { has_older: false, ..request };
         assert_eq!(decide(&analyzer, &nothing).reasons, ["nothing_older"]);
-        let blank = GateRequest { question: "Can you make it shorter?", recent: &[], retrieval: Retrieval::Auto, ..request };
+        let blank =
+            GateRequest { question: "Can you make it shorter?", recent: &[], retrieval: Retrieval::Auto, ..request };
         assert!(decide(&analyzer, &blank).reasons.contains(&"unresolved_mention"));
-        let older = GateRequest { question: "Why is Redis slow?", retrieval: Retrieval::Auto, best_coverage: Some(1.0), ..request };
+        let older = GateRequest {
+            question: "Why is Redis slow?",
+            retrieval: Retrieval::Auto,
+            best_coverage: Some(1.0),
+            ..request
+        };
         assert!(decide(&analyzer, &older).reasons.contains(&"older_match"));
     }
 }

@@ -13,9 +13,12 @@ use crate::vector::VectorIndex;
 
 /// Candidates that each list gives to the rerank.
 const LEXICAL_CANDIDATES: usize = 256;
-const VECTOR_CANDIDATES: usize = 128;
+const VECTOR_CANDIDATES: usize = 256;
 /// Messages whose mean similarity stands for the background of a question.
 const BACKGROUND_SAMPLE: usize = 128;
+/// What the background is taken to be before any message was seen, and how many messages that counts for: in a store of
+/// three messages the mean is no background.
+const ASSUMED_BACKGROUND: (f32, f32) = (0.1, 8.0);
 
 /// A message to index.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +107,8 @@ pub struct SearchResult {
     pub mode: Mode,
     /// Messages that were scored by all signals.
     pub candidates: usize,
+    /// How sure it is that anything found is meant, 0 to 1; part of every score.
+    pub confidence: f32,
 }
 
 struct Speaker {
@@ -326,12 +331,16 @@ impl Search<'_> {
         let mut candidates: Vec<u32> = fused.into_iter().map(|(_, document)| document).collect();
         self.add_vector_candidates(&mut candidates)?;
         let mode = if self.closeness.is_some() { Mode::Hybrid } else { Mode::Lexical };
+        let confidence = self.confidence(&candidates);
         let mut hits = self.rerank(&candidates, &scale, best_fused);
+        for hit in &mut hits {
+            hit.score *= confidence;
+        }
         let candidates = hits.len();
         hits.retain(|hit| hit.score > 0.0 && hit.score >= self.request.min_score);
         hits.sort_unstable_by(|left, right| self.order((left.score, left.document), (right.score, right.document)));
         hits.truncate(self.request.top_k);
-        Ok(SearchResult { hits, mode, candidates })
+        Ok(SearchResult { hits, mode, candidates, confidence })
     }
 
     /// Best first; among equals the newest, then by conversation and seq, highest first: the same whatever the numbers.
@@ -395,7 +404,8 @@ impl Search<'_> {
         if known.is_empty() {
             return Ok(());
         }
-        let background = known.iter().sum::<f32>() / known.len() as f32;
+        let (assumed, weight) = ASSUMED_BACKGROUND;
+        let background = (known.iter().sum::<f32>() + assumed * weight) / (known.len() as f32 + weight);
         let mut is_candidate = vec![false; entries.len()];
         for document in candidates.iter() {
             is_candidate[*document as usize] = true;
@@ -413,11 +423,8 @@ impl Search<'_> {
                 }
             }
         }
-        let mut closeness = Closeness {
-            similarities: vec![0.0; entries.len()],
-            best_of_session: vec![0.0; entries.len()],
-            background,
-        };
+        let mut closeness =
+            Closeness { similarities: vec![0.0; entries.len()], best_of_session: vec![0.0; entries.len()], background };
         for (document, similarity) in ids.iter().zip(vectors.similarities(vector, &ids)?) {
             if let Some(similarity) = similarity {
                 closeness.set(&entries[*document as usize], *document, similarity);
@@ -477,6 +484,15 @@ impl Search<'_> {
             .collect()
     }
 
+    fn confidence(&self, candidates: &[u32]) -> f32 {
+        let coverage = candidates.iter().map(|document| self.evidence.coverage[*document as usize]);
+        let best_closeness = self
+            .closeness
+            .as_ref()
+            .map(|closeness| candidates.iter().filter_map(|document| closeness.of(*document)).fold(0.0, f32::max));
+        rerank::confidence(coverage.fold(0.0, f32::max), best_closeness)
+    }
+
     fn conversation_factor(&self, entry: &Entry) -> f32 {
         match self.request.current_conversation {
             Some(current) if current != entry.conversation => self.request.policy.other_conversation_factor as f32,
@@ -500,9 +516,8 @@ impl Search<'_> {
     }
 
     fn message_figures(&self, document: u32, entry: &Entry, identifiers: f32) -> MessageFigures {
-        let day = day_of(entry.created_at_ms).map_or(0.0, |day| {
-            self.question.times.iter().map(|time| time.fit(day)).fold(0.0, f32::max)
-        });
+        let day = day_of(entry.created_at_ms)
+            .map_or(0.0, |day| self.question.times.iter().map(|time| time.fit(day)).fold(0.0, f32::max));
         let age = (self.request.now_ms - entry.created_at_ms) / 86_400_000.0;
         MessageFigures {
             terms: entry.terms,
