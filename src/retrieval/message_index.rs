@@ -398,7 +398,8 @@ impl Search<'_> {
         let (Some(vectors), Some(vector)) = (self.index.vectors(), self.request.vector) else { return Ok(()) };
         let entries = self.scope.timeline.entries();
         let allowed = |document: u32| entries.get(document as usize).is_some_and(|entry| self.admits(entry));
-        let nearest = vectors.search(vector, VECTOR_CANDIDATES, Some(&allowed))?;
+        let admits_all = self.request.conversation.is_none() && self.request.admits.is_none();
+        let nearest = vectors.search(vector, VECTOR_CANDIDATES, (!admits_all).then_some(&allowed))?;
         let sample = self.background_sample();
         let known: Vec<f32> = vectors.similarities(vector, &sample)?.into_iter().flatten().collect();
         if known.is_empty() {
