@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use throughline::config::{RetrievalPolicy, VectorIndexChoice};
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, SearchRequest};
+use throughline::retrieval::{Document, MessageIndex, SearchRequest, gate};
 use throughline::vector::TieredIndex;
 
 type Failure = Box<dyn std::error::Error>;
@@ -294,11 +294,25 @@ fn locomo_results(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<Value, F
             tally_question(tally, question, conversation, &order);
             let found = question.evidence.iter().filter(|place| above_floor.iter().take(10).any(|hit| hit == *place));
             tally.add("turn R@10 above the floor".into(), found.count() as f64 / question.evidence.len() as f64);
+            tally.add("gate retrieves".into(), f64::from(u8::from(gate_retrieves(conversation, question))));
             tally.add("nothing found elsewhere".into(), f64::from(u8::from(noise.is_empty())));
             tally.add("hits elsewhere (mean x 100, of 12)".into(), noise.len().min(12) as f64);
         }
     }
     Ok(tallies.iter().map(|(name, tally)| (name.clone(), tally.percent())).collect::<serde_json::Map<_, _>>().into())
+}
+
+/// What the gate says to the question when the recent window is the conversation's last 20 turns.
+fn gate_retrieves(conversation: &Conversation, question: &Question) -> bool {
+    let recent: Vec<&str> = conversation.turns.iter().rev().take(20).map(|turn| turn.text.as_str()).collect();
+    let request = gate::GateRequest {
+        question: &question.text,
+        retrieval: gate::Retrieval::Auto,
+        recent: &recent,
+        has_older: true,
+        best_coverage: None,
+    };
+    gate::decide(&Analyzer::default(), &request).retrieve
 }
 
 fn tally_question(tally: &mut Tally, question: &Question, conversation: &Conversation, order: &[usize]) {

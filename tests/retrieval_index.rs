@@ -1,4 +1,5 @@
 //! The message index: what is found, what is not, and that history leaves no trace.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use proptest::prelude::*;
 use throughline::config::{RerankWeights, RetrievalPolicy, VectorIndexChoice};
@@ -280,7 +281,7 @@ fn put(index: &mut MessageIndex, spoken: &Spoken) {
     let document = index.add(&Document {
         conversation: spoken.conversation,
         seq: spoken.seq,
-        role: if spoken.seq % 2 == 0 { Role::Assistant } else { Role::User },
+        role: if spoken.seq.is_multiple_of(2) { Role::Assistant } else { Role::User },
         speaker: (spoken.words[0] == 1).then_some("Alpha"),
         created_at_ms: f64::from(spoken.hour) * 3_600_000.0,
         text: &text,

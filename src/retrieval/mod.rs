@@ -9,6 +9,7 @@ pub mod groups;
 mod message_index;
 mod question;
 mod rerank;
+mod search;
 mod timeline;
 
 pub use message_index::{Document, Hit, MessageIndex, Mode, SearchRequest, SearchResult};
