@@ -233,26 +233,36 @@ fn locomo_index(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<MessageInd
     Ok(index)
 }
 
-/// Places of turns, best first.
-fn ranked(
-    index: &MessageIndex,
-    question: &Question,
-    conversation: usize,
-    vector: Option<&[f32]>,
+/// Where a question is asked.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    index: &'a MessageIndex,
+    vector: Option<&'a [f32]>,
     min_score: f64,
-) -> Result<Vec<usize>, Failure> {
-    let result = index.search(&SearchRequest {
-        text: &question.text,
-        vector,
-        conversation: u32::try_from(conversation).ok(),
-        current_conversation: None,
-        admits: None,
-        top_k: 300,
-        min_score: min_score as f32,
-        now_ms: 1_704_067_200_000.0,
-        policy: &RetrievalPolicy::default(),
-    })?;
-    Ok(result.hits.iter().map(|hit| hit.seq as usize - 1).collect())
+}
+
+impl Asking<'_> {
+    /// Conversation and place of turns, best first. `only`: in this conversation, else in all, from this one.
+    fn ranked(&self, question: &Question, conversation: usize, only: bool) -> Result<Vec<(usize, usize)>, Failure> {
+        let conversation = u32::try_from(conversation)?;
+        let result = self.index.search(&SearchRequest {
+            text: &question.text,
+            vector: self.vector,
+            conversation: Some(conversation).filter(|_| only),
+            current_conversation: Some(conversation),
+            admits: None,
+            top_k: 300,
+            min_score: self.min_score as f32,
+            now_ms: 1_704_067_200_000.0,
+            policy: &RetrievalPolicy::default(),
+        })?;
+        Ok(result.hits.iter().map(|hit| (hit.conversation as usize, hit.seq as usize - 1)).collect())
+    }
+
+    /// Places of turns of one conversation, best first.
+    fn places(&self, question: &Question, conversation: usize) -> Result<Vec<usize>, Failure> {
+        Ok(self.ranked(question, conversation, true)?.into_iter().map(|(_, place)| place).collect())
+    }
 }
 
 /// Sums over questions, by unit and cut.
@@ -283,17 +293,28 @@ fn locomo_results(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<Value, F
     for question in &locomo.questions {
         let conversation = &locomo.conversations[question.conversation];
         let vector = vectors.and_then(|vectors| vectors.question(question.row));
-        let order = ranked(&index, question, question.conversation, vector, 0.0)?;
-        let above_floor = ranked(&index, question, question.conversation, vector, policy.min_score)?;
-        let elsewhere = (question.conversation + 1) % locomo.conversations.len();
-        let noise = ranked(&index, question, elsewhere, vector, policy.min_score)?;
+        let asking = Asking { index: &index, vector, min_score: 0.0 };
+        let with_floor = Asking { min_score: policy.min_score, ..asking };
+        let order = asking.places(question, question.conversation)?;
+        let above_floor = with_floor.places(question, question.conversation)?;
+        let noise = with_floor.places(question, (question.conversation + 1) % locomo.conversations.len())?;
+        let among_all: Vec<usize> = asking
+            .ranked(question, question.conversation, false)?
+            .into_iter()
+            .take(10)
+            .filter_map(|(conversation, place)| (conversation == question.conversation).then_some(place))
+            .collect();
         let split = if FITTED.contains(&conversation.id.as_str()) { "fitted" } else { "held out" };
         for name in ["all", split, CATEGORIES[question.category]] {
             let tally = tallies.entry(name.to_owned()).or_default();
             tally.questions += 1.0;
             tally_question(tally, question, conversation, &order);
-            let found = question.evidence.iter().filter(|place| above_floor.iter().take(10).any(|hit| hit == *place));
-            tally.add("turn R@10 above the floor".into(), found.count() as f64 / question.evidence.len() as f64);
+            let share = |hits: &[usize]| {
+                let found = question.evidence.iter().filter(|place| hits.iter().take(10).any(|hit| hit == *place));
+                found.count() as f64 / question.evidence.len() as f64
+            };
+            tally.add("turn R@10 above the floor".into(), share(&above_floor));
+            tally.add("turn R@10 among all conversations".into(), share(&among_all));
             tally.add("gate retrieves".into(), f64::from(u8::from(gate_retrieves(conversation, question))));
             tally.add("nothing found elsewhere".into(), f64::from(u8::from(noise.is_empty())));
             tally.add("hits elsewhere (mean x 100, of 12)".into(), noise.len().min(12) as f64);

@@ -252,6 +252,16 @@ fn odd_weights_and_times_are_survived() {
     assert_eq!(ask(&index, &Ask { text: "latest odd time in May", ..Ask::default() }).hits.len(), 5);
 }
 
+#[test]
+fn a_pasted_log_is_a_question_too() {
+    let mut index = lexical_only();
+    small_talk(&mut index, 1, 1, 50, 1.0);
+    say(&mut index, 1, 51, Role::User, 1.0, "the zeppelin landed on port_8443");
+    let words = (0..400).map(|number| format!("word{number} garden row")).collect::<Vec<_>>().join(" ");
+    let pasted = format!("{words} zeppelin port_8443 {}", "e\u{301}rror ".repeat(100_000));
+    assert_eq!(ask(&index, &Ask { text: &pasted, top_k: 1, ..Ask::default() }).hits[0].seq, 51);
+}
+
 #[derive(Clone, Debug)]
 struct Spoken {
     conversation: u32,

@@ -2,7 +2,7 @@
 
 use super::analyzer::{Analyzer, Side, TermKind};
 use super::postings::Postings;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// BM25 term saturation. Chat turns alone would take 0.9 and a length normalisation of 0.4 (Anserini's defaults, one
@@ -173,6 +173,14 @@ impl LexicalIndex {
         }
     }
 
+    /// How many documents hold the term.
+    #[must_use]
+    pub fn document_frequency(&self, term: u64) -> usize {
+        let mut holders = 0;
+        self.for_each_posting(term, |_, _| holders += 1);
+        holders
+    }
+
     /// Distinct terms.
     #[must_use]
     pub fn term_count(&self) -> usize {
@@ -248,8 +256,9 @@ pub struct QuestionTerm {
 #[must_use]
 pub fn question_terms(analyzer: &Analyzer, question: &str) -> Vec<QuestionTerm> {
     let mut terms: Vec<QuestionTerm> = Vec::new();
+    let mut seen = BTreeSet::new();
     analyzer.terms(question, Side::Question, &mut |term| {
-        if !terms.iter().any(|other| other.hash == term.hash) {
+        if seen.insert(term.hash) {
             let text = term.text.to_owned();
             terms.push(QuestionTerm { hash: term.hash, kind: term.kind, text, position: term.position });
         }

@@ -20,6 +20,9 @@ const WINDOW_FROM_SECOND: f32 = 4.0;
 /// What a term found only in the message's window counts for its coverage.
 const WINDOW_COVERAGE: f32 = 0.5;
 
+/// Most terms that one question is looked up by.
+const MAX_TERMS: usize = 96;
+
 /// Which documents a search sees.
 pub(super) struct Scope<'a> {
     pub timeline: &'a Timeline,
@@ -119,7 +122,7 @@ impl Evidence {
         };
         let mut counts =
             Counts { message: zeros(), context: zeros(), window: zeros(), session: zeros(), ..Counts::default() };
-        for term in &question.terms {
+        for term in rarest(&question.terms, scope.lexical) {
             evidence.add_term(scope, term, &mut counts);
         }
         if evidence.ideal > 0.0 {
@@ -147,7 +150,8 @@ impl Evidence {
         let is_hangul_word = term.text.starts_with(|first| matches!(first, '\u{AC00}'..='\u{D7AF}'))
             && term.text.chars().nth(2).is_some();
         if !(term.kind == TermKind::Gram && is_hangul_word && holders == 0.0) {
-            self.ideal += idf;
+            // An unknown word counts as the rarest known one: it may be a synonym of what was said.
+            self.ideal += idf.min(inverse_document_frequency(scope.documents, 1.0));
         }
         counts.spread(scope.timeline);
         self.finish_messages(scope, idf, counts);
@@ -189,6 +193,23 @@ impl Evidence {
             self.session[at] += idf * saturation(count, terms, scope.session_terms);
         }
     }
+}
+
+/// The terms that a question is answered by: all, or of a very long question the rarest, in order.
+fn rarest<'a>(terms: &'a [QuestionTerm], lexical: &LexicalIndex) -> Vec<&'a QuestionTerm> {
+    if terms.len() <= MAX_TERMS {
+        return terms.iter().collect();
+    }
+    let mut known: Vec<(usize, usize)> = terms
+        .iter()
+        .zip(0..)
+        .map(|(term, position)| (lexical.document_frequency(term.hash), position))
+        .filter(|(holders, _)| *holders > 0)
+        .collect();
+    known.sort_unstable();
+    known.truncate(MAX_TERMS);
+    known.sort_unstable_by_key(|(_, position)| *position);
+    known.into_iter().map(|(_, position)| &terms[position]).collect()
 }
 
 impl Counts {

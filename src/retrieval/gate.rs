@@ -6,7 +6,7 @@
 use super::gate_words::{
     DETAIL, DETAIL_PIECES, PAST, PAST_PIECES, POINTING, POINTING_PIECES, SMALL_TALK, SMALL_TALK_PIECES,
 };
-use super::question::is_technical;
+use super::question::{is_technical, readable};
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
 use std::collections::BTreeSet;
 
@@ -143,6 +143,7 @@ struct Reading {
 
 impl Reading {
     fn new(analyzer: &Analyzer, question: &str) -> Self {
+        let question = readable(question);
         let text = analyzer.normalized(question);
         let mut content = Vec::new();
         let mut names = Vec::new();

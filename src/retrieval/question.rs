@@ -51,8 +51,17 @@ pub(super) struct Question {
     pub asks_for_newest: bool,
 }
 
+/// Of a longer question (a pasted log, say) only the beginning is read.
+const MAX_QUESTION_BYTES: usize = 32 * 1024;
+
+/// The beginning of a text that is too long to be a question.
+pub(super) fn readable(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_QUESTION_BYTES)]
+}
+
 impl Question {
     pub fn new(analyzer: &Analyzer, text: &str, now_ms: f64) -> Self {
+        let text = readable(text);
         let terms = question_terms(analyzer, text);
         let identifiers = terms
             .iter()
