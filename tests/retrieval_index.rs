@@ -253,6 +253,30 @@ fn odd_weights_and_times_are_survived() {
 }
 
 #[test]
+fn a_thousand_equal_messages_are_a_thousand_hits() {
+    let mut index = hybrid(2);
+    for seq in 1..=1_000 {
+        let document = say(&mut index, 1, seq, Role::User, 1.0, "the same words again and again").unwrap();
+        index.set_vector(document, &[1.0, 0.5]).unwrap();
+    }
+    let result = ask(&index, &Ask { text: "same words", vector: Some(&[1.0, 0.5]), top_k: 50, ..Ask::default() });
+    let mut found = places(&result);
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), 50);
+}
+
+#[test]
+fn rows_of_forgotten_messages_are_passed_over() {
+    let mut index = hybrid(2);
+    let document = say(&mut index, 1, 1, Role::User, 1.0, "the zeppelin landed").unwrap();
+    index.set_vector(document, &[1.0, 0.0]).unwrap();
+    index.vectors_mut().unwrap().insert(7_000, &[1.0, 0.0]).unwrap();
+    let result = ask(&index, &Ask { text: "airship", vector: Some(&[1.0, 0.0]), ..Ask::default() });
+    assert_eq!(places(&result), [(1, 1)]);
+}
+
+#[test]
 fn a_pasted_log_is_a_question_too() {
     let mut index = lexical_only();
     small_talk(&mut index, 1, 1, 50, 1.0);

@@ -154,7 +154,8 @@ impl<'a> Search<'a> {
         for document in candidates.iter() {
             is_candidate[*document as usize] = true;
         }
-        for neighbour in &nearest {
+        // The index may hold rows of messages that are gone meanwhile.
+        for neighbour in nearest.iter().filter(|neighbour| allowed(neighbour.id)) {
             if !std::mem::replace(&mut is_candidate[neighbour.id as usize], true) {
                 candidates.push(neighbour.id);
             }
