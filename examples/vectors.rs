@@ -123,9 +123,13 @@ fn filtered(name: &str, index: &TieredIndex, vectors: &Vectors, queries: &Vector
     let (mut hits, mut time_us) = (0, 0.0);
     let some = &queries[..queries.len().min(100)];
     for query in some {
-        let start = Instant::now();
-        let found = index.search(query, 10, Some(&|id| id % divisor == 0)).unwrap_or_default();
-        time_us += start.elapsed().as_secs_f64() * 1e6;
+        let (mut best_us, mut found) = (f64::INFINITY, Vec::new());
+        for _ in 0..3 {
+            let start = Instant::now();
+            found = index.search(query, 10, Some(&|id| id.is_multiple_of(divisor))).unwrap_or_default();
+            best_us = best_us.min(start.elapsed().as_secs_f64() * 1e6);
+        }
+        time_us += best_us;
         let expected = nearest_of(vectors, query, divisor as usize);
         hits += found.iter().filter(|row| expected.contains(&row.id)).count();
     }

@@ -1,4 +1,5 @@
 //! One suite for every implementation of `VectorIndex`, beside the properties of the tiers themselves.
+#![allow(clippy::unwrap_used)] // test code outside of test functions
 
 #[path = "vector_index/suite.rs"]
 mod suite;
@@ -104,4 +105,35 @@ fn twins_do_not_cut_the_graph_apart() {
     assert_eq!(ids, expected);
     index.remove(1);
     assert_eq!(index.search(&same, 1, None).unwrap()[0].id, 2, "the first of the twins may go");
+}
+
+#[test]
+fn filters_are_exact_and_lose_nothing_on_every_way() {
+    let mut random = Random(31);
+    let vectors = clustered(&mut random, 4_000, 64, 80);
+    let queries = clustered(&mut random, 25, 64, 80);
+    let hnsw = Tiers::of(VectorIndexChoice::Hnsw);
+    let codes = Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..hnsw };
+    for tiers in [hnsw, codes, Tiers::of(VectorIndexChoice::Exact)] {
+        let mut index = filled(TieredIndex::with_tiers(64, tiers), &vectors);
+        while index.grow(1_000) {}
+        for id in (0..4_000).step_by(5) {
+            index.remove(id);
+        }
+        for divisor in [1, 2, 3, 7] {
+            let may = |id: u32| id.is_multiple_of(divisor);
+            let (mut hits, mut wanted) = (0, 0);
+            for query in &queries {
+                let all = brute_force(&vectors, query, 4_000);
+                let expected: Vec<u32> =
+                    all.iter().map(|row| row.id).filter(|id| may(*id) && id % 5 != 0).take(10).collect();
+                let found = index.search(query, 10, Some(&may)).unwrap();
+                assert!(found.len() == 10 && found.iter().all(|row| may(row.id) && row.id % 5 != 0));
+                hits += found.iter().filter(|row| expected.contains(&row.id)).count();
+                wanted += expected.len();
+            }
+            let recall = f64::from(hits as u32) / wanted as f64;
+            assert!(recall >= 0.97, "{tiers:?}, every {divisor}: {recall}");
+        }
+    }
 }

@@ -26,8 +26,8 @@ pub fn dot_i16_i8(a: &[i16], b: &[i8]) -> i32 {
     scalar::dot_i16_i8(a, b)
 }
 
-/// Bits in which two codes differ. The shorter length counts. 64-bit population count is one instruction in wasm, and
-/// was as fast there as `i8x16.popcnt`, so there is one form only.
+/// Bits in which two codes differ. The shorter length counts. One form only: 64-bit population count is an instruction of
+/// plain wasm.
 #[inline]
 #[must_use]
 pub fn hamming(a: &[u64], b: &[u64]) -> u32 {

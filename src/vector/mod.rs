@@ -12,12 +12,13 @@ pub mod kernel;
 mod quantise;
 mod rows;
 mod slabs;
-// mod snapshot;
+mod snapshot;
 mod tiered;
 mod top;
 
 #[cfg(feature = "instant-distance")]
 pub use instant::InstantIndex;
+pub use snapshot::Restoration;
 pub use tiered::{TieredIndex, Tiers};
 
 use crate::error::{Code, Error, Result};

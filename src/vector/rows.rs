@@ -32,10 +32,15 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// Length of a row's values in memory: zeros follow the dimensions.
+    pub(super) fn padded(dimensions: usize) -> usize {
+        dimensions.next_multiple_of(ROW_ALIGNMENT)
+    }
+
     pub(super) fn new(dimensions: usize) -> Self {
         Self {
             dimensions,
-            values: Slabs::new(dimensions.next_multiple_of(ROW_ALIGNMENT)),
+            values: Slabs::new(Self::padded(dimensions)),
             codes: Slabs::new(dimensions.div_ceil(64)),
             scales: Vec::new(),
             ids: Vec::new(),
@@ -84,6 +89,17 @@ impl Rows {
     /// The numbers of the live rows.
     pub(super) fn live(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.len() as u32).filter(|row| self.is_live(*row))
+    }
+
+    /// What the codes are relative to, and at how many rows it is looked at again.
+    pub(super) fn centre(&self) -> (&[f32], usize) {
+        (&self.centre, self.next_centre_rows)
+    }
+
+    /// Puts back a centre before the first row, so that restored rows get the codes that they had.
+    pub(super) fn restore_centre(&mut self, centre: Vec<f32>, next_centre_rows: usize) {
+        self.centre = centre;
+        self.next_centre_rows = next_centre_rows;
     }
 
     /// The query in the form that rows are compared with; `None` where it has no direction.
@@ -169,8 +185,8 @@ impl Rows {
         }
     }
 
-    /// The `count` or a few more of the rows whose codes differ least from the query's: a coarse ranking at about a
-    /// seventh of the price. Rows as far away as the last one are all in, so that order of insertion decides nothing.
+    /// The `count` or a few more of the rows whose codes differ least from the query's: a coarse ranking at a
+    /// third of the price or less. Rows as far away as the last one are all in, so that order of insertion decides nothing.
     pub(super) fn nearest_codes(&self, query: &Query, rows: &[u32], count: usize) -> Vec<u32> {
         let mut code = vec![0; self.codes.width()];
         encode_unit(&self.centre, query.unit.iter().copied(), &mut code);

@@ -23,12 +23,15 @@ const RESCORE_MAX: usize = 1_000;
 /// Where the ways of searching cross. "Rows seen" are live rows that the filter allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tiers {
-    /// Up to so many rows seen, each is compared: the best recall there is.
+    /// Up to so many rows seen, each is compared: the best recall there is (.996 on real vectors; by code .985 at
+    /// 10,000 rows and .995 at 40,000). 16 ns a row in wasm, so half a millisecond at the default.
     pub exact_max_rows: usize,
-    /// From so many rows on, [`VectorIndex::grow`] builds the graph.
+    /// From so many rows on, [`VectorIndex::grow`] builds the graph. Below, codes answer in less than half a
+    /// millisecond, and the graph's 0.2 ms and 145 bytes a row buy nothing that could be noticed.
     pub graph_min_rows: usize,
     /// The graph answers where the filter lets at least this share of the rows through, 0 to 1; else codes do. The
-    /// graph's time grows as the share shrinks, that of the codes shrinks with it.
+    /// graph's time grows as the share shrinks (.07 ms to .23 ms at a half of 40,000 rows, in wasm), that of the codes
+    /// shrinks with it (.28 to .17).
     pub graph_min_share: f32,
     /// The graph answers while at most so many rows are not in it yet; those are compared one by one.
     pub tail_max_rows: usize,
@@ -38,7 +41,7 @@ impl Tiers {
     /// The tiers of a configured choice.
     #[must_use]
     pub fn of(choice: VectorIndexChoice) -> Self {
-        let auto = Self { exact_max_rows: 12_000, graph_min_rows: 65_536, graph_min_share: 0.5, tail_max_rows: 8_192 };
+        let auto = Self { exact_max_rows: 32_768, graph_min_rows: 65_536, graph_min_share: 0.5, tail_max_rows: 8_192 };
         match choice {
             VectorIndexChoice::Auto => auto,
             VectorIndexChoice::Exact => Self { exact_max_rows: usize::MAX, graph_min_rows: usize::MAX, ..auto },
