@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use throughline::config::{RetrievalPolicy, VectorIndexChoice};
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, SearchRequest, gate};
+use throughline::retrieval::{Document, GateRequest, MessageIndex, RetrievalChoice, SearchRequest, decide};
 use throughline::vector::TieredIndex;
 
 type Failure = Box<dyn std::error::Error>;
@@ -315,7 +315,7 @@ fn locomo_results(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<Value, F
             };
             tally.add("turn R@10 above the floor".into(), share(&above_floor));
             tally.add("turn R@10 among all conversations".into(), share(&among_all));
-            tally.add("gate retrieves".into(), f64::from(u8::from(gate_retrieves(conversation, question))));
+            tally.add("gate retrieves".into(), f64::from(u8::from(gate_retrieves(&index, conversation, question))));
             tally.add("nothing found elsewhere".into(), f64::from(u8::from(noise.is_empty())));
             tally.add("hits elsewhere (mean x 100, of 12)".into(), noise.len().min(12) as f64);
         }
@@ -324,16 +324,16 @@ fn locomo_results(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<Value, F
 }
 
 /// What the gate says to the question when the recent window is the conversation's last 20 turns.
-fn gate_retrieves(conversation: &Conversation, question: &Question) -> bool {
+fn gate_retrieves(index: &MessageIndex, conversation: &Conversation, question: &Question) -> bool {
     let recent: Vec<&str> = conversation.turns.iter().rev().take(20).map(|turn| turn.text.as_str()).collect();
-    let request = gate::GateRequest {
+    decide(&GateRequest {
         question: &question.text,
-        retrieval: gate::Retrieval::Auto,
-        recent: &recent,
-        has_older: true,
-        best_coverage: None,
-    };
-    gate::decide(&Analyzer::default(), &request).retrieve
+        choice: RetrievalChoice::Auto,
+        recent_texts: &recent,
+        messages_outside: conversation.turns.len() - recent.len(),
+        index,
+    })
+    .retrieve
 }
 
 fn tally_question(tally: &mut Tally, question: &Question, conversation: &Conversation, order: &[usize]) {

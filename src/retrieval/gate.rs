@@ -6,13 +6,16 @@
 use super::gate_words::{
     DETAIL, DETAIL_PIECES, PAST, PAST_PIECES, POINTING, POINTING_PIECES, SMALL_TALK, SMALL_TALK_PIECES,
 };
+use super::message_index::MessageIndex;
 use super::question::{is_technical, readable};
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What the caller asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Retrieval {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RetrievalChoice {
     /// The gate decides.
     #[default]
     Auto,
@@ -22,33 +25,20 @@ pub enum Retrieval {
     Never,
 }
 
-impl Retrieval {
-    /// Reads `auto`, `always` or `never`.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "always" => Some(Self::Always),
-            "never" => Some(Self::Never),
-            _ => None,
-        }
-    }
-}
-
 /// The question and what the model sees anyway.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct GateRequest<'a> {
     /// The question.
     pub question: &'a str,
     /// What the caller asked for.
-    pub retrieval: Retrieval,
+    pub choice: RetrievalChoice,
     /// Texts of the recent window, in any order.
-    pub recent: &'a [&'a str],
-    /// Whether there is any message outside the recent window.
-    pub has_older: bool,
-    /// Share of the question's terms, by idf, that the best older message has ([`super::Scores::coverage`]), where the
-    /// caller has looked already.
-    pub best_coverage: Option<f32>,
+    pub recent_texts: &'a [&'a str],
+    /// Messages that could be retrieved ([`MessageIndex::messages_outside`]).
+    pub messages_outside: usize,
+    /// The index that would be searched: gives the analyzer, and the best lexical evidence where the question looks
+    /// like a follow-up.
+    pub index: &'a MessageIndex,
 }
 
 /// Whether to retrieve, and why.
@@ -75,23 +65,24 @@ const SMALL_TALK_CHARACTERS: usize = 80;
 
 /// Decides.
 #[must_use]
-pub fn decide(analyzer: &Analyzer, request: &GateRequest<'_>) -> Decision {
+pub fn decide(request: &GateRequest<'_>) -> Decision {
+    let analyzer = request.index.analyzer();
     let reading = Reading::new(analyzer, request.question);
     let exact_detail = reading.asks_detail || reading.has_identifier;
     let decision = |retrieve: bool, reasons: Vec<&'static str>| Decision { retrieve, reasons, exact_detail };
-    if request.retrieval == Retrieval::Never {
+    if request.choice == RetrievalChoice::Never {
         return decision(false, vec!["never"]);
     }
-    if !request.has_older {
+    if request.messages_outside == 0 {
         return decision(false, vec!["nothing_older"]);
     }
-    if request.retrieval == Retrieval::Always {
+    if request.choice == RetrievalChoice::Always {
         return decision(true, vec!["always"]);
     }
     if reading.is_small_talk && !reading.points_back {
         return decision(false, vec!["small_talk"]);
     }
-    let known = terms_of(analyzer, request.recent);
+    let known = terms_of(analyzer, request.recent_texts);
     let share = reading.share_in(&known);
     let mut reasons = Vec::new();
     let mut add = |holds: bool, reason: &'static str| {
@@ -104,17 +95,21 @@ pub fn decide(analyzer: &Analyzer, request: &GateRequest<'_>) -> Decision {
     add(reading.asks_detail && share.is_some(), "exact_detail");
     add(reading.has_identifier && is_missing, "identifier");
     let has_unknown_name = reading.names.iter().any(|name| !known.contains(name));
-    let points_nowhere = reading.points_somewhere && request.recent.is_empty();
+    let points_nowhere = reading.points_somewhere && request.recent_texts.is_empty();
     add(has_unknown_name || points_nowhere, "unresolved_mention");
-    let points_at_recent = reading.points_somewhere && !request.recent.is_empty() && reading.word_count() <= 2;
+    let points_at_recent = reading.points_somewhere && !request.recent_texts.is_empty() && reading.word_count() <= 2;
     add(share.is_some_and(|share| share < SHIFT_SHARE) && !points_at_recent, "topic_shift");
-    let lead = request.best_coverage.unwrap_or(0.0) - share.unwrap_or(0.0);
-    add(lead > OLDER_LEAD && share.is_some(), "older_match");
+    if let Some(share) = share.filter(|_| reasons.is_empty()) {
+        // The recent window's own messages cannot lead it, so what leads is older.
+        if request.index.best_coverage(request.question) - share > OLDER_LEAD {
+            reasons.push("older_match");
+        }
+    }
     if !reasons.is_empty() {
         return decision(true, reasons);
     }
     let is_follow_up =
-        points_at_recent || share.is_none_or(|share| share >= FOLLOW_UP_SHARE) && !request.recent.is_empty();
+        points_at_recent || share.is_none_or(|share| share >= FOLLOW_UP_SHARE) && !request.recent_texts.is_empty();
     if is_follow_up { decision(false, vec!["answered_by_recent"]) } else { decision(true, vec!["in_doubt"]) }
 }
 
@@ -238,6 +233,8 @@ fn is_small_in_pieces(folded: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Role;
+    use crate::retrieval::Document;
 
     const RECENT: &[&str] = &[
         "The cache layer uses Redis with a TTL of five minutes.",
@@ -245,10 +242,25 @@ mod tests {
         "캐시는 레디스로 구현했습니다",
     ];
 
+    fn index() -> MessageIndex {
+        let mut index = MessageIndex::new(Analyzer::default(), None);
+        for (text, seq) in ["Where shall we host it?", "Which cache do you like?"].into_iter().zip(1..) {
+            index.add(&Document { conversation: 1, seq, role: Role::User, speaker: None, created_at_ms: 0.0, text });
+        }
+        index
+    }
+
+    fn decide_with(
+        question: &str,
+        choice: RetrievalChoice,
+        recent_texts: &[&str],
+        messages_outside: usize,
+    ) -> Decision {
+        decide(&GateRequest { question, choice, recent_texts, messages_outside, index: &index() })
+    }
+
     fn ask(question: &str) -> Decision {
-        let request =
-            GateRequest { question, retrieval: Retrieval::Auto, recent: RECENT, has_older: true, best_coverage: None };
-        decide(&Analyzer::default(), &request)
+        decide_with(question, RetrievalChoice::Auto, RECENT, 2)
     }
 
     #[test]
@@ -322,28 +334,16 @@ mod tests {
 
     #[test]
     fn the_caller_and_the_store_come_first() {
-        let request = GateRequest {
-            question: "thanks",
-            retrieval: Retrieval::Always,
-            recent: RECENT,
-            has_older: true,
-            best_coverage: None,
-        };
-        let analyzer = Analyzer::default();
-        assert_eq!(decide(&analyzer, &request).reasons, ["always"]);
-        let never = GateRequest { retrieval: Retrieval::Never, ..request };
-        assert_eq!(decide(&analyzer, &never).reasons, ["never"]);
-        let nothing = GateRequest { has_older: false, ..request };
-        assert_eq!(decide(&analyzer, &nothing).reasons, ["nothing_older"]);
-        let blank =
-            GateRequest { question: "Can you make it shorter?", recent: &[], retrieval: Retrieval::Auto, ..request };
-        assert!(decide(&analyzer, &blank).reasons.contains(&"unresolved_mention"));
-        let older = GateRequest {
-            question: "Why is Redis slow?",
-            retrieval: Retrieval::Auto,
-            best_coverage: Some(1.0),
-            ..request
-        };
-        assert!(decide(&analyzer, &older).reasons.contains(&"older_match"));
+        assert_eq!(decide_with("thanks", RetrievalChoice::Always, RECENT, 2).reasons, ["always"]);
+        assert_eq!(decide_with("Which port?", RetrievalChoice::Never, RECENT, 2).reasons, ["never"]);
+        assert_eq!(decide_with("Which port?", RetrievalChoice::Always, RECENT, 0).reasons, ["nothing_older"]);
+        let blank = decide_with("Can you make it shorter?", RetrievalChoice::Auto, &[], 2);
+        assert!(blank.reasons.contains(&"unresolved_mention"));
+    }
+
+    #[test]
+    fn an_older_message_that_says_more_counts() {
+        // Points at the recent window, so not a new topic; but the only message with its words is older.
+        assert_eq!(ask("Shall we host it?").reasons, ["older_match"]);
     }
 }

@@ -1,10 +1,11 @@
 //! Messages found by words and by meaning.
 
-use super::question::{asks, name_words};
+use super::evidence::{Evidence, Scope};
+use super::question::{Question, asks, name_words};
 use super::rerank::Scores;
 use super::search::Search;
 use super::timeline::{Entry, NONE, Timeline};
-use crate::config::RetrievalPolicy;
+use crate::config::{RetrievalPolicy, Scope as RetrievalScope};
 use crate::error::{Code, Error, Result};
 use crate::lexical::{Analyzer, LexicalIndex};
 use crate::message::{Role, Seq};
@@ -253,6 +254,29 @@ impl MessageIndex {
             }
         }
         documents.len()
+    }
+
+    /// How many messages a search could bring that are not shown: those of this conversation before `from_seq`, and with
+    /// [`RetrievalScope::User`] those of all others.
+    #[must_use]
+    pub fn messages_outside(&self, conversation: u32, from_seq: Seq, scope: RetrievalScope) -> usize {
+        let Some(track) = self.timeline.track(conversation) else {
+            return if scope == RetrievalScope::User { self.len() } else { 0 };
+        };
+        let entries = self.timeline.entries();
+        let before = track.documents.partition_point(|document| entries[*document as usize].seq < from_seq);
+        match scope {
+            RetrievalScope::Conversation => before,
+            RetrievalScope::User => self.len() - track.documents.len() + before,
+        }
+    }
+
+    /// The best share of the question's terms, by idf, that any message has ([`Scores::coverage`]), 0 to 1.
+    #[must_use]
+    pub fn best_coverage(&self, question: &str) -> f32 {
+        let scope = Scope::new(&self.timeline, &self.lexical, None);
+        let question = Question::new(&self.analyzer, question, f64::NAN);
+        Evidence::gather(&scope, &question).coverage.into_iter().fold(0.0, f32::max)
     }
 
     /// Drops every trace of removed messages from memory; call it after an erasure.

@@ -1,5 +1,5 @@
-//! Finding old messages: whether to look ([`gate`]), where they are ([`MessageIndex`]), what goes with them
-//! ([`groups`]).
+//! Finding old messages: whether to look ([`decide`]), where they are ([`MessageIndex`]), what goes with them
+//! ([`expand`]).
 //!
 //! A search reads the postings of the question's terms once and scores messages, windows and sessions from them; takes
 //! the nearest messages by vector, where there are vectors; and reranks both lists by four signals. What the signals
@@ -25,15 +25,17 @@
 
 mod dates;
 mod evidence;
-pub mod gate;
+mod gate;
 mod gate_words;
-pub mod groups;
+mod groups;
 mod message_index;
 mod question;
 mod rerank;
 mod search;
 mod timeline;
 
+pub use gate::{Decision, GateRequest, RetrievalChoice, decide};
+pub use groups::{GroupRequest, MessageGroup, Present, Range, expand, expand_without};
 pub use message_index::{Document, Hit, MessageIndex, Mode, SearchRequest, SearchResult};
 pub use rerank::Scores;
 pub use timeline::{SESSION_GAP_MS, SESSION_MAX_MESSAGES};

@@ -22,6 +22,7 @@
 //! three.
 
 use crate::config::RetrievalPolicy;
+use serde::Serialize;
 
 /// Weights of the granularities in the keyword signal.
 const CONTEXT: f32 = 0.19;
@@ -73,7 +74,8 @@ const CLOSENESS_MARKS: (f32, f32) = (0.2, 0.4);
 const LEAST_CONFIDENCE: f32 = 0.001;
 
 /// The signals of one hit, each 0 to 1, with the raw figures that they come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Scores {
     /// Vector similarity; `None` when there is no vector of the question or the message.
     pub semantic: Option<f32>,
