@@ -197,8 +197,8 @@ impl LexicalIndex {
 
     /// The best `limit` documents by plain BM25, best first, newest first among equals.
     ///
-    /// Stop words of the question count only when there is nothing else in it. idf is squared (the squares scaled to
-    /// the rarest term's idf), so that many common words cannot outvote a rare one.
+    /// Stop words of the question count only when there is nothing else in it. idf is squared, so that many common words
+    /// cannot outvote a rare one. [`crate::retrieval::MessageIndex`] does more; this is for texts without neighbours.
     #[must_use]
     pub fn search(&self, analyzer: &Analyzer, question: &str, limit: usize) -> Vec<LexicalHit> {
         let mut scores = vec![0.0_f32; self.capacity()];
