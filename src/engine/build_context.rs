@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::formats::FormatChoice;
 use crate::message::{Format, Message, Role, Seq};
 use crate::records::MessageRecord;
-use crate::retrieval::gate::{Decision, GateRequest, Retrieval, decide};
+use crate::retrieval::{Decision, GateRequest, RetrievalChoice, decide};
 use crate::tokens::overhead;
 use serde::Deserialize;
 use serde_json::json;
@@ -49,7 +49,7 @@ pub struct ContextRequest {
     pub tools: Option<String>,
     /// `auto` (default), `always`, `never`.
     #[serde(default)]
-    pub retrieval: Option<String>,
+    pub retrieval: RetrievalChoice,
 }
 
 /// The newest turn, and where it starts.
@@ -261,28 +261,21 @@ impl Engine {
     ) -> Result<(Option<Evidence>, Decision)> {
         let id = request.conversation_id.as_str();
         let retrieval = &self.options.policy.retrieval;
-        let name = request.retrieval.as_deref().unwrap_or("auto");
-        let wanted = Retrieval::parse(name)
-            .ok_or_else(|| Error::invalid_argument("retrieval is none of auto, always and never; give one of them"))?;
-        if retrieval.scope == Scope::User && wanted != Retrieval::Never {
+        if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
             self.load_all().await?;
         }
         let shown_texts: Vec<&str> =
             recent.groups.iter().flatten().map(|stored| stored.record.text.as_str()).collect();
         let decision = {
             let state = self.state.borrow();
-            let elsewhere = || {
-                let mut others = state.conversations.values().map(|conversation| &conversation.stored.value);
-                others.any(|record| record.id != id && record.remember && record.last_seq > 0)
-            };
-            let request = GateRequest {
+            let number = found(state.conversations.get(id))?.number;
+            decide(&GateRequest {
                 question: &newest.text,
-                retrieval: wanted,
-                recent: &shown_texts,
-                has_older: recent.first_seq > 1 || retrieval.scope == Scope::User && elsewhere(),
-                best_coverage: None,
-            };
-            decide(state.index.analyzer(), &request)
+                choice: request.retrieval,
+                recent_texts: &shown_texts,
+                messages_outside: state.index.messages_outside(number, recent.first_seq, retrieval.scope),
+                index: &state.index,
+            })
         };
         if !decision.retrieve {
             return Ok((None, decision));

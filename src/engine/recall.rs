@@ -6,7 +6,7 @@ use crate::context::{EvidenceGroup, EvidenceMessage};
 use crate::error::{Code, Error, Result};
 use crate::message::Seq;
 use crate::records::MessageRecord;
-use crate::retrieval::groups::{self, Expansion, MessageGroup, Range};
+use crate::retrieval::{GroupRequest, MessageGroup, Present, Range, expand_without};
 use crate::retrieval::{Hit, Scores, SearchRequest, SearchResult};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,16 +108,9 @@ pub(super) struct EvidenceRequest<'a> {
     pub(super) shown_texts: &'a [&'a str],
 }
 
-/// A group of which every message is still wanted.
-pub(super) struct FoundGroup {
-    conversation: u32,
-    seqs: Vec<Seq>,
-    score: f64,
-}
-
 /// What a search for evidence found.
 pub(super) struct Evidence {
-    pub(super) groups: Vec<FoundGroup>,
+    pub(super) groups: Vec<MessageGroup>,
     pub(super) records: BTreeMap<(String, Seq), MessageRecord>,
     pub(super) hits: BTreeMap<(u32, Seq), Hit>,
     pub(super) below_floor: Vec<Hit>,
@@ -258,20 +251,21 @@ impl Engine {
         let state = self.state.borrow();
         let by_number = |number: u32| state.conversation_ids.get(number as usize).and_then(|id| state.conversations.get(id));
         let current = request.current.and_then(|id| state.conversations.get(id));
-        let present: Vec<Range> = current
+        let ranges: Vec<Range> = current
             .map(|found| Range { conversation: found.number, first_seq: request.shown_from_seq, last_seq: Seq::MAX })
             .into_iter()
             .collect();
-        groups::expand(
+        let texts: Vec<u64> =
+            request.shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
+        expand_without(
             hits,
-            &Expansion {
+            &GroupRequest {
                 before: request.before,
                 after: request.after,
                 turn_group: &|conversation, seq| by_number(conversation).map_or((seq, seq), |found| turn_group(found, seq)),
                 last_seq: &|conversation| by_number(conversation).map_or(0, Conversation::loaded_until_seq),
-                present: &present,
-                present_texts: &[],
             },
+            &Present { ranges: &ranges, texts: &texts },
         )
     }
 
@@ -281,20 +275,13 @@ impl Engine {
         {
             let state = self.state.borrow();
             for group in &groups {
-                let Some(id) = state.conversation_ids.get(group.range.conversation as usize) else { continue };
-                for seq in group.range.first_seq..=group.range.last_seq {
-                    keys.push((crate::ports::Store::Messages, crate::key![id.as_str(), seq]));
+                let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
+                for seq in &group.seqs {
+                    keys.push((crate::ports::Store::Messages, crate::key![id.as_str(), *seq]));
                 }
             }
         }
-        evidence.groups = groups
-            .iter()
-            .map(|group| FoundGroup {
-                conversation: group.range.conversation,
-                seqs: (group.range.first_seq..=group.range.last_seq).collect(),
-                score: f64::from(group.score),
-            })
-            .collect();
+        evidence.groups = groups;
         for record in self.host.storage.get(keys).await?.into_iter().flatten() {
             let record: MessageRecord = super::stored::decode(crate::ports::Store::Messages, &record)?;
             evidence.records.insert((record.conversation_id.clone(), record.seq), record);
@@ -355,7 +342,7 @@ impl Engine {
             groups.push(EvidenceGroup {
                 conversation_id: id.clone(),
                 title,
-                score: group.score,
+                score: f64::from(group.score),
                 messages,
                 created_at_ms,
             });
