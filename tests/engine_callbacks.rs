@@ -16,7 +16,10 @@ fn chat(count: usize) -> Vec<String> {
     (0..count)
         .map(|number| match number % 2 {
             0 => message("user", &format!("Question {number}: what about topic {number} and its details?")),
-            _ => message("assistant", &format!("Answer {number}: topic {number} is settled in file src/part{number}.rs.")),
+            _ => message(
+                "assistant",
+                &format!("Answer {number}: topic {number} is settled in file src/part{number}.rs."),
+            ),
         })
         .collect()
 }

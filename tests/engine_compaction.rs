@@ -10,7 +10,10 @@ fn chat(from: usize, count: usize) -> Vec<String> {
     (from..from + count)
         .map(|number| match number % 2 {
             0 => message("user", &format!("Marker{number:04} asks how the importer treats case {number}.")),
-            _ => message("assistant", &format!("Marker{number:04} answers: case {number} goes through src/import{number}.rs.")),
+            _ => message(
+                "assistant",
+                &format!("Marker{number:04} answers: case {number} goes through src/import{number}.rs."),
+            ),
         })
         .collect()
 }

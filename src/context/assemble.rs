@@ -2,7 +2,9 @@
 
 use super::evidence::{self, EvidenceDocument, EvidenceGroup};
 use super::fill::{self, Filled};
-use super::receipt::{CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport};
+use super::receipt::{
+    CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport,
+};
 use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice, RenderedMessage, Source};
 use crate::message::{Format, Message, Seq};
@@ -184,7 +186,7 @@ fn boundary_number(input: &ContextInput<'_>) -> u32 {
         let texts = group.messages.iter().map(|message| message.text.as_str());
         texts.chain(std::iter::once(group.title.as_deref().unwrap_or("")))
     });
-    evidence::boundary(documents.chain(groups))
+    evidence::boundary(&documents.chain(groups).collect::<Vec<_>>())
 }
 
 fn system_text(input: &ContextInput<'_>) -> String {
@@ -388,9 +390,8 @@ fn prefix_hash(prompt: &Prompt) -> String {
     let texts = std::iter::once(&prompt.system)
         .chain(prompt.messages.iter().take(prompt.turn_start).map(|message| &message.json));
     let bytes = texts.flat_map(|text| text.bytes().chain(std::iter::once(0)));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     format!("{hash:016x}")
 }
 

@@ -136,7 +136,7 @@ impl Engine {
             full_history_tokens,
             notes,
         })?;
-        self.emit(Event::new("context", json!({ "conversationId": id, "tokens": context.tokens })));
+        self.emit(&Event::new("context", json!({ "conversationId": id, "tokens": context.tokens })));
         Ok(context)
     }
 
@@ -157,7 +157,7 @@ impl Engine {
                 Some(seq) if seq == last_seq => self.read_messages(id, seq, seq, None).await?,
                 _ => Vec::new(),
             };
-            if !stored.first().is_some_and(|record| record.text == text) {
+            if stored.first().is_none_or(|record| record.text != text) {
                 return Ok(self.asked(text, last_seq));
             }
         }
@@ -234,7 +234,7 @@ impl Engine {
             let sizes: Vec<GroupSize> = groups.iter().map(|group| group.size).collect();
             let start = recent_start(&sizes, room_tokens, &policy.recent);
             let first_seq = groups.get(start).map_or(newest.first_seq, |group| group.first_seq);
-            let dropped = groups.iter().take(start).last().map(|group| Dropped {
+            let dropped = groups.iter().take(start).next_back().map(|group| Dropped {
                 id: conversation.message(group.first_seq).map(|message| message.id.clone()).unwrap_or_default(),
                 tokens: sizes.iter().take(start).map(|size| size.tokens).sum(),
                 reason: "outside_window",
@@ -264,8 +264,7 @@ impl Engine {
         if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
             self.load_all().await?;
         }
-        let shown_texts: Vec<&str> =
-            recent.groups.iter().flatten().map(|stored| stored.record.text.as_str()).collect();
+        let shown_texts: Vec<&str> = recent.groups.iter().flatten().map(|stored| stored.record.text.as_str()).collect();
         let decision = {
             let state = self.state.borrow();
             let number = found(state.conversations.get(id))?.number;

@@ -234,7 +234,7 @@ impl Engine {
             Err(error) if error.code == Code::NotFound => return Ok(()),
             result => result?,
         };
-        self.emit(Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
+        self.emit(&Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
         Ok(())
     }
 

@@ -34,8 +34,7 @@ impl Engine {
         let counter = self.counter();
         let policy = &self.options.policy.facts;
         let room = ((f64::from(model.context_window_tokens()) * INPUT_SHARE) as u32).min(MOST_INPUT_TOKENS);
-        let extraction =
-            facts::extract_request(&messages, &existing, policy, room, &|text| counter.count(text));
+        let extraction = facts::extract_request(&messages, &existing, policy, room, &|text| counter.count(text));
         if extraction.covered_until_seq == 0 {
             return Ok(Progress::Overtaken);
         }

@@ -167,14 +167,17 @@ impl Engine {
         self.host.clock.now_ms()
     }
 
-    fn emit(&self, event: Event) {
-        (self.host.on_event)(&event);
+    fn emit(&self, event: &Event) {
+        (self.host.on_event)(event);
     }
 
     fn check_id(&self, what: &str, id: &str) -> Result<()> {
         let most = self.options.policy.limits.id_bytes as usize;
         if id.is_empty() || id.len() > most {
-            return Err(Error::invalid_argument(format!("{what} must have 1 to {most} bytes, this one has {}", id.len())));
+            return Err(Error::invalid_argument(format!(
+                "{what} must have 1 to {most} bytes, this one has {}",
+                id.len()
+            )));
         }
         Ok(())
     }

@@ -170,7 +170,12 @@ impl Engine {
                 let Some(record) = evidence.records.get(&(id.clone(), seq)) else { continue };
                 messages.push(record.raw.clone());
                 if let Some(hit) = evidence.hits.get(&(group.conversation, seq)) {
-                    hits.push(RecalledHit { id: record.id.clone(), seq, score: f64::from(hit.score), scores: hit.scores });
+                    hits.push(RecalledHit {
+                        id: record.id.clone(),
+                        seq,
+                        score: f64::from(hit.score),
+                        scores: hit.scores,
+                    });
                 }
             }
             hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| b.seq.cmp(&a.seq)));
@@ -249,7 +254,8 @@ impl Engine {
 
     fn expand(&self, hits: &[Hit], request: &EvidenceRequest<'_>) -> Vec<MessageGroup> {
         let state = self.state.borrow();
-        let by_number = |number: u32| state.conversation_ids.get(number as usize).and_then(|id| state.conversations.get(id));
+        let by_number =
+            |number: u32| state.conversation_ids.get(number as usize).and_then(|id| state.conversations.get(id));
         let current = request.current.and_then(|id| state.conversations.get(id));
         let ranges: Vec<Range> = current
             .map(|found| Range { conversation: found.number, first_seq: request.shown_from_seq, last_seq: Seq::MAX })
@@ -262,7 +268,9 @@ impl Engine {
             &GroupRequest {
                 before: request.before,
                 after: request.after,
-                turn_group: &|conversation, seq| by_number(conversation).map_or((seq, seq), |found| turn_group(found, seq)),
+                turn_group: &|conversation, seq| {
+                    by_number(conversation).map_or((seq, seq), |found| turn_group(found, seq))
+                },
                 last_seq: &|conversation| by_number(conversation).map_or(0, Conversation::loaded_until_seq),
             },
             &Present { ranges: &ranges, texts: &texts },
@@ -292,21 +300,23 @@ impl Engine {
     /// A message that says the same as one shown before (in the recent window, or in a better group) goes.
     fn drop_duplicates(&self, evidence: &mut Evidence, shown_texts: &[&str]) {
         let state = self.state.borrow();
-        let mut seen: BTreeSet<u64> = shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
+        let mut seen: BTreeSet<u64> =
+            shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
         for group in &mut evidence.groups {
             let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
             group.seqs.retain(|seq| {
                 let Some(record) = evidence.records.get(&(id.clone(), *seq)) else { return false };
-                let is_new = record.text.trim().is_empty() || seen.insert(state.index.analyzer().content_hash(&record.text));
+                let is_new =
+                    record.text.trim().is_empty() || seen.insert(state.index.analyzer().content_hash(&record.text));
                 if !is_new {
                     evidence.duplicates.push((record.id.clone(), record.tokens));
                 }
                 is_new
             });
         }
-        evidence.groups.retain(|group| {
-            group.seqs.iter().any(|seq| evidence.hits.contains_key(&(group.conversation, *seq)))
-        });
+        evidence
+            .groups
+            .retain(|group| group.seqs.iter().any(|seq| evidence.hits.contains_key(&(group.conversation, *seq))));
     }
 
     /// The groups as evidence of a context, best first.
@@ -337,7 +347,9 @@ impl Engine {
                 .and_then(|seq| evidence.records.get(&(id.clone(), *seq)))
                 .map_or(0.0, |record| record.created_at);
             let title = (id != current)
-                .then(|| state.conversations.get(id).map(|value| super::ConversationView::from(&value.stored.value).title))
+                .then(|| {
+                    state.conversations.get(id).map(|value| super::ConversationView::from(&value.stored.value).title)
+                })
                 .flatten();
             groups.push(EvidenceGroup {
                 conversation_id: id.clone(),
@@ -352,12 +364,19 @@ impl Engine {
 }
 
 /// Whether a message may be a hit: remembered, not shown already, and let through by the filter.
-fn is_admitted(state: &State, request: &EvidenceRequest<'_>, current: Option<u32>, conversation: u32, seq: Seq) -> bool {
+fn is_admitted(
+    state: &State,
+    request: &EvidenceRequest<'_>,
+    current: Option<u32>,
+    conversation: u32,
+    seq: Seq,
+) -> bool {
     let is_current = Some(conversation) == current;
     if is_current && seq >= request.shown_from_seq {
         return false;
     }
-    let Some(found) = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id)) else {
+    let Some(found) = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id))
+    else {
         return false;
     };
     let record = &found.stored.value;

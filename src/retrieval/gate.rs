@@ -111,8 +111,8 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
     if !reasons.is_empty() {
         return decision(true, reasons);
     }
-    let is_follow_up =
-        points_at_recent || share_together.is_none_or(|share| share >= FOLLOW_UP_SHARE) && !request.recent_texts.is_empty();
+    let is_follow_up = points_at_recent
+        || share_together.is_none_or(|share| share >= FOLLOW_UP_SHARE) && !request.recent_texts.is_empty();
     if is_follow_up { decision(false, vec!["answered_by_recent"]) } else { decision(true, vec!["in_doubt"]) }
 }
 

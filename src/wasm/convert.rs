@@ -7,8 +7,9 @@ use wasm_bindgen::JsValue;
 
 /// A plain object as a typed request.
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T> {
-    serde_wasm_bindgen::from_value(value)
-        .map_err(|error| Error::invalid_argument(format!("an option cannot be read: {}", without_values(&error.to_string()))))
+    serde_wasm_bindgen::from_value(value).map_err(|error| {
+        Error::invalid_argument(format!("an option cannot be read: {}", without_values(&error.to_string())))
+    })
 }
 
 /// The policy, every field of which may be left out and none misspelt.
@@ -41,7 +42,8 @@ pub(super) fn to_js_error(error: &Error) -> JsValue {
 
 /// An error that the facade made of a failed callback; `otherwise` where it is something else.
 pub(super) fn error_from_js(value: &JsValue, otherwise: Code) -> Error {
-    let text = |name: &str| js_sys::Reflect::get(value, &JsValue::from_str(name)).ok().and_then(|value| value.as_string());
+    let text =
+        |name: &str| js_sys::Reflect::get(value, &JsValue::from_str(name)).ok().and_then(|value| value.as_string());
     let code = match text("code").as_deref() {
         Some("embedding_failed") => Code::EmbeddingFailed,
         Some("embedding_dimension_mismatch") => Code::EmbeddingDimensionMismatch,

@@ -125,7 +125,9 @@ impl Embedder for JsEmbedder {
                 .iter()
                 .map(|vector| vector.dyn_into::<Float32Array>().map(|vector| vector.to_vec()))
                 .collect::<std::result::Result<_, _>>()
-                .map_err(|_| Error::new(Code::EmbeddingFailed, "the embedding callback answered something that is not a vector"))
+                .map_err(|_| {
+                    Error::new(Code::EmbeddingFailed, "the embedding callback answered something that is not a vector")
+                })
         })
     }
 }

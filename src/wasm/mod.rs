@@ -10,14 +10,14 @@ mod host;
 mod timer;
 
 use crate::engine::{
-    AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host, NewConversation,
-    NewFact, Options, RecallRequest,
+    AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host,
+    NewConversation, NewFact, Options, RecallRequest,
 };
 use crate::error::{Error, Result};
 use crate::message::Seq;
+use crate::store::Storage;
 use crate::store::indexed_db::IndexedDbStore;
 use crate::store::memory::MemoryStore;
-use crate::store::Storage;
 use convert::{from_js, to_js, to_js_error};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -200,7 +200,10 @@ impl JsEngine {
     /// See `buildContext`; messages are JSON texts.
     #[wasm_bindgen(js_name = buildContext)]
     pub fn build_context(&self, request: JsValue) -> js_sys::Promise {
-        self.answer_and_work(request, |engine, request: ContextRequest| async move { engine.build_context(request).await })
+        self.answer_and_work(
+            request,
+            |engine, request: ContextRequest| async move { engine.build_context(request).await },
+        )
     }
 
     /// See `recall`; messages are JSON texts.
@@ -215,7 +218,10 @@ impl JsEngine {
 
     /// See `compact`.
     pub fn compact(&self, request: JsValue) -> js_sys::Promise {
-        self.answer(request, |engine, by: ByConversation| async move { engine.compact(&by.conversation_id, by.force).await })
+        self.answer(
+            request,
+            |engine, by: ByConversation| async move { engine.compact(&by.conversation_id, by.force).await },
+        )
     }
 
     /// See `facts.add`.
@@ -331,8 +337,8 @@ fn promise(answer: Pin<Box<dyn Future<Output = Result<JsValue>>>>) -> js_sys::Pr
 }
 
 async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> Result<JsEngine> {
-    let options: OpenOptions = from_js(options)
-        .map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
+    let options: OpenOptions =
+        from_js(options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
     let storage: Rc<dyn Storage> = match options.storage {
         StorageOptions::IndexedDb { name } => {
             Rc::new(IndexedDbStore::open(&format!("{name}:{}", options.user_id)).await?)

@@ -104,13 +104,7 @@ pub enum EmbedFault {
 
 impl Default for WordEmbedder {
     fn default() -> Self {
-        Self {
-            id: "words".into(),
-            dimensions: 64,
-            batch: 16,
-            script: RefCell::default(),
-            texts: RefCell::default(),
-        }
+        Self { id: "words".into(), dimensions: 64, batch: 16, script: RefCell::default(), texts: RefCell::default() }
     }
 }
 
@@ -178,12 +172,7 @@ pub struct ScriptedModel {
 
 impl Default for ScriptedModel {
     fn default() -> Self {
-        Self {
-            script: RefCell::default(),
-            requests: RefCell::default(),
-            otherwise: Box::new(|_| None),
-            window: 32_000,
-        }
+        Self { script: RefCell::default(), requests: RefCell::default(), otherwise: Box::new(|_| None), window: 32_000 }
     }
 }
 
@@ -215,7 +204,9 @@ impl LanguageModel for ScriptedModel {
             Some(Answer::Text(text)) => std::future::ready(Ok(text)).boxed_local(),
             Some(Answer::Hang) => std::future::pending().boxed_local(),
             Some(Answer::Fail) => std::future::ready(Err(Error::new(Code::ModelFailed, "scripted"))).boxed_local(),
-            None => std::future::ready(otherwise.ok_or_else(|| Error::new(Code::ModelFailed, "no answer"))).boxed_local(),
+            None => {
+                std::future::ready(otherwise.ok_or_else(|| Error::new(Code::ModelFailed, "no answer"))).boxed_local()
+            }
         }
     }
 }
