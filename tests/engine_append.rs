@@ -1,5 +1,7 @@
 //! Appending over a simulated host: nothing is lost, nothing is doubled, two tabs do not collide.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_executor::block_on;

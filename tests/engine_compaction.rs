@@ -1,5 +1,7 @@
 //! The rolling summary: cursor, version, compare-and-set, watermarks; what the model saw is what the cursor passes.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_executor::block_on;

@@ -1,5 +1,7 @@
 //! The main job over a simulated host: the right messages, inside the budget, the same after a reload.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_executor::block_on;

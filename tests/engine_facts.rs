@@ -1,5 +1,7 @@
 //! Facts end to end: extraction and judging through scripted models, explicit writes, forgetting, two tabs.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_executor::block_on;
@@ -20,7 +22,7 @@ fn extracted(facts: &[(&str, &str, u32)]) -> Answer {
     Answer::Text(json!({ "facts": facts }).to_string())
 }
 
-fn judged(operation: Value) -> Answer {
+fn judged(operation: &Value) -> Answer {
     Answer::Text(json!({ "operations": [operation] }).to_string())
 }
 
@@ -80,7 +82,7 @@ fn add_noop_update_and_delete_through_the_models() {
                     Purpose::Extract,
                     extracted(&[("The team only uses bun for packages", "the team only uses bun for packages now", 3)]),
                 ),
-                (Purpose::Judge, judged(json!({ "candidate": 0, "operation": "UPDATE", "target": "f1" }))),
+                (Purpose::Judge, judged(&json!({ "candidate": 0, "operation": "UPDATE", "target": "f1" }))),
             ],
         )
         .await;
@@ -100,7 +102,7 @@ fn add_noop_update_and_delete_through_the_models() {
                         4,
                     )]),
                 ),
-                (Purpose::Judge, judged(json!({ "candidate": 0, "operation": "DELETE", "target": "f2" }))),
+                (Purpose::Judge, judged(&json!({ "candidate": 0, "operation": "DELETE", "target": "f2" }))),
             ],
         )
         .await;

@@ -42,6 +42,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use turnstile::Turnstile;
 
+/// Is told about everything that happens.
+pub type Listener = dyn Fn(&Event);
+
 /// The world as the engine sees it.
 #[derive(Clone)]
 pub struct Host {
@@ -56,7 +59,7 @@ pub struct Host {
     /// Mutual exclusion between tabs.
     pub locks: Rc<dyn Locks>,
     /// Told about everything that happens.
-    pub on_event: Rc<dyn Fn(&Event)>,
+    pub on_event: Rc<Listener>,
     /// Unicode NFKC: the host's own in a browser, a library's natively.
     pub normalize: fn(&str) -> String,
 }

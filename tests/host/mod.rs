@@ -1,6 +1,7 @@
 //! A simulated host: scripted doubles of the five ports, for tests of the engine.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use futures_util::future::FutureExt;
 use std::cell::{Cell, RefCell};
@@ -162,11 +163,14 @@ pub enum Answer {
     Hang,
 }
 
+/// Answers a request that the script has no answer for.
+pub type Answering = dyn Fn(&ModelRequest) -> Option<String>;
+
 /// A language model that answers from a script; when the script is empty, by `otherwise`.
 pub struct ScriptedModel {
     pub script: RefCell<VecDeque<(Purpose, Answer)>>,
     pub requests: RefCell<Vec<ModelRequest>>,
-    pub otherwise: Box<dyn Fn(&ModelRequest) -> Option<String>>,
+    pub otherwise: Box<Answering>,
     pub window: u32,
 }
 
