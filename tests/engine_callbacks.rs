@@ -93,11 +93,9 @@ fn a_finished_batch_is_never_asked_for_again() {
         engine.settled().await.unwrap();
         world.clock.advance(5_000.0);
         engine.settled().await.unwrap();
-        let texts = embedder.texts.borrow();
-        let repeated = texts.iter().filter(|text| text.starts_with("Question 0:")).count();
-        assert_eq!(repeated, 2, "the failed batch, once more");
-        assert_eq!(texts.iter().filter(|text| text.starts_with("Question 58:")).count(), 1);
-        drop(texts);
+        let asked = |start: &str| embedder.texts.borrow().iter().filter(|text| text.starts_with(start)).count();
+        assert_eq!(asked("Question 0:"), 2, "the failed batch, once more");
+        assert_eq!(asked("Question 58:"), 1);
         // Another tab, or the next visit, finds nothing left to do.
         let calls = embedder.texts.borrow().len();
         let other = world.open().await;
