@@ -106,7 +106,7 @@ impl Engine {
         }
         let recent = self.recent_window(id, &room, &memory, &summary, &newest).await?;
         let (evidence, decision) = self.evidence_for(&request, &newest, &recent).await?;
-        let exact_detail = decision.exact_detail;
+        let budget = &self.options.policy.budget;
         let retrieval = report(&decision, evidence.as_ref());
         let mut notes = self.notes();
         notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {
@@ -128,9 +128,11 @@ impl Engine {
             history_dropped: recent.dropped,
             question: newest.question,
             documents: request.documents,
-            documents_room: room.documents,
+            documents_room: budget.documents_tokens,
             groups: evidence.as_ref().map(|found| self.evidence_groups(found, id)).unwrap_or_default(),
-            retrieved_room: if exact_detail { room.retrieved.saturating_mul(2) } else { room.retrieved },
+            // Room that nothing of higher priority uses flows to evidence, up to its whole cap; a question for an exact
+            // detail lifts the cap.
+            retrieved_room: budget.retrieved_tokens.saturating_mul(if decision.exact_detail { 2 } else { 1 }),
             retrieved_dropped: evidence.as_ref().map(|found| self.dropped_hits(found)).unwrap_or_default(),
             retrieval,
             full_history_tokens,
