@@ -123,7 +123,7 @@ impl Default for RetrievalPolicy {
             min_score: 0.15,
             weights: RerankWeights::default(),
             recency_half_life_days: 30.0,
-            other_conversation_factor: 0.85,
+            other_conversation_factor: 0.6,
         }
     }
 }

@@ -57,7 +57,7 @@ export interface RetrievalPolicy {
   weights?: RerankWeights;
   /** Half-life of the recency signal, in days. 0.001 to 1,000,000, default 30. */
   recencyHalfLifeDays?: number;
-  /** Factor on hits of other conversations. 0 to 1, default 0.85. */
+  /** Factor on hits of other conversations. 0 to 1, default 0.6. */
   otherConversationFactor?: number;
 }
 
