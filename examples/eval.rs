@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use throughline::config::{RetrievalPolicy, VectorIndexChoice};
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, SearchRequest};
+use throughline::retrieval::{Document, GateRequest, MessageIndex, RetrievalChoice, SearchRequest, decide};
 use throughline::vector::TieredIndex;
 
 type Failure = Box<dyn std::error::Error>;
@@ -148,7 +148,8 @@ fn read_locomo(data: &Path) -> Result<Locomo, Failure> {
                 }
             })
             .collect();
-        let places: BTreeMap<&str, usize> = turns.iter().zip(0..).map(|(turn, place)| (turn.id.as_str(), place)).collect();
+        let places: BTreeMap<&str, usize> =
+            turns.iter().zip(0..).map(|(turn, place)| (turn.id.as_str(), place)).collect();
         for question in list(&conversation["questions"]) {
             let row = locomo.question_rows;
             locomo.question_rows += 1;
@@ -186,7 +187,8 @@ fn time_of(date: &str) -> f64 {
     let number = |word: &str| word.parse::<i64>().unwrap_or(0);
     let month = MONTHS.find(month.get(..3).unwrap_or("?")).map_or(0, |at| at as i64 / 3) + 1;
     let (month_from_march, year) = if month <= 2 { (month + 9, number(year) - 1) } else { (month - 3, number(year)) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month_from_march + 2) / 5 + number(day) - 719_469;
+    let days =
+        365 * year + year / 4 - year / 100 + year / 400 + (153 * month_from_march + 2) / 5 + number(day) - 719_469;
     let hours = number(hour) % 12 + if half == "pm" { 12 } else { 0 };
     ((days * 24 + hours) * 60 + number(minute)) as f64 * 60_000.0
 }
@@ -210,7 +212,8 @@ fn vector_index(dimensions: usize) -> Box<TieredIndex> {
 }
 
 fn locomo_index(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<MessageIndex, Failure> {
-    let mut index = MessageIndex::new(Analyzer::default(), vectors.map(|vectors| vector_index(vectors.dimensions) as _));
+    let mut index =
+        MessageIndex::new(Analyzer::default(), vectors.map(|vectors| vector_index(vectors.dimensions) as _));
     for (conversation, number) in locomo.conversations.iter().zip(0_u32..) {
         for (turn, position) in conversation.turns.iter().zip(0_u32..) {
             let document = index.add(&Document {
@@ -230,26 +233,36 @@ fn locomo_index(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<MessageInd
     Ok(index)
 }
 
-/// Places of turns, best first.
-fn ranked(
-    index: &MessageIndex,
-    question: &Question,
-    conversation: usize,
-    vector: Option<&[f32]>,
+/// Where a question is asked.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    index: &'a MessageIndex,
+    vector: Option<&'a [f32]>,
     min_score: f64,
-) -> Result<Vec<usize>, Failure> {
-    let result = index.search(&SearchRequest {
-        text: &question.text,
-        vector,
-        conversation: u32::try_from(conversation).ok(),
-        current_conversation: None,
-        admits: None,
-        top_k: 300,
-        min_score: min_score as f32,
-        now_ms: 1_704_067_200_000.0,
-        policy: &RetrievalPolicy::default(),
-    })?;
-    Ok(result.hits.iter().map(|hit| hit.seq as usize - 1).collect())
+}
+
+impl Asking<'_> {
+    /// Conversation and place of turns, best first. `only`: in this conversation, else in all, from this one.
+    fn ranked(&self, question: &Question, conversation: usize, only: bool) -> Result<Vec<(usize, usize)>, Failure> {
+        let conversation = u32::try_from(conversation)?;
+        let result = self.index.search(&SearchRequest {
+            text: &question.text,
+            vector: self.vector,
+            conversation: Some(conversation).filter(|_| only),
+            current_conversation: Some(conversation),
+            admits: None,
+            top_k: 300,
+            min_score: self.min_score as f32,
+            now_ms: 1_704_067_200_000.0,
+            policy: &RetrievalPolicy::default(),
+        })?;
+        Ok(result.hits.iter().map(|hit| (hit.conversation as usize, hit.seq as usize - 1)).collect())
+    }
+
+    /// Places of turns of one conversation, best first.
+    fn places(&self, question: &Question, conversation: usize) -> Result<Vec<usize>, Failure> {
+        Ok(self.ranked(question, conversation, true)?.into_iter().map(|(_, place)| place).collect())
+    }
 }
 
 /// Sums over questions, by unit and cut.
@@ -280,22 +293,47 @@ fn locomo_results(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<Value, F
     for question in &locomo.questions {
         let conversation = &locomo.conversations[question.conversation];
         let vector = vectors.and_then(|vectors| vectors.question(question.row));
-        let order = ranked(&index, question, question.conversation, vector, 0.0)?;
-        let above_floor = ranked(&index, question, question.conversation, vector, policy.min_score)?;
-        let elsewhere = (question.conversation + 1) % locomo.conversations.len();
-        let noise = ranked(&index, question, elsewhere, vector, policy.min_score)?;
+        let asking = Asking { index: &index, vector, min_score: 0.0 };
+        let with_floor = Asking { min_score: policy.min_score, ..asking };
+        let order = asking.places(question, question.conversation)?;
+        let above_floor = with_floor.places(question, question.conversation)?;
+        let noise = with_floor.places(question, (question.conversation + 1) % locomo.conversations.len())?;
+        let among_all: Vec<usize> = asking
+            .ranked(question, question.conversation, false)?
+            .into_iter()
+            .take(10)
+            .filter_map(|(conversation, place)| (conversation == question.conversation).then_some(place))
+            .collect();
         let split = if FITTED.contains(&conversation.id.as_str()) { "fitted" } else { "held out" };
         for name in ["all", split, CATEGORIES[question.category]] {
             let tally = tallies.entry(name.to_owned()).or_default();
             tally.questions += 1.0;
             tally_question(tally, question, conversation, &order);
-            let found = question.evidence.iter().filter(|place| above_floor.iter().take(10).any(|hit| hit == *place));
-            tally.add("turn R@10 above the floor".into(), found.count() as f64 / question.evidence.len() as f64);
+            let share = |hits: &[usize]| {
+                let found = question.evidence.iter().filter(|place| hits.iter().take(10).any(|hit| hit == *place));
+                found.count() as f64 / question.evidence.len() as f64
+            };
+            tally.add("turn R@10 above the floor".into(), share(&above_floor));
+            tally.add("turn R@10 among all conversations".into(), share(&among_all));
+            tally.add("gate retrieves".into(), f64::from(u8::from(gate_retrieves(&index, conversation, question))));
             tally.add("nothing found elsewhere".into(), f64::from(u8::from(noise.is_empty())));
             tally.add("hits elsewhere (mean x 100, of 12)".into(), noise.len().min(12) as f64);
         }
     }
     Ok(tallies.iter().map(|(name, tally)| (name.clone(), tally.percent())).collect::<serde_json::Map<_, _>>().into())
+}
+
+/// What the gate says to the question when the recent window is the conversation's last 20 turns.
+fn gate_retrieves(index: &MessageIndex, conversation: &Conversation, question: &Question) -> bool {
+    let recent: Vec<&str> = conversation.turns.iter().rev().take(20).map(|turn| turn.text.as_str()).collect();
+    decide(&GateRequest {
+        question: &question.text,
+        choice: RetrievalChoice::Auto,
+        recent_texts: &recent,
+        messages_outside: conversation.turns.len() - recent.len(),
+        index,
+    })
+    .retrieve
 }
 
 fn tally_question(tally: &mut Tally, question: &Question, conversation: &Conversation, order: &[usize]) {

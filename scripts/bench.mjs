@@ -11,7 +11,7 @@ import { ROOT, ensureChromium, main } from "./toolchain.mjs";
 const SWITCHES = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const QUERIES = 200;
 
-await main(async () => {
+async function bench() {
   const json = process.argv.includes("--json");
   const at = process.argv.indexOf("--sizes");
   const sizes = (at >= 0 ? process.argv[at + 1] : "1000,10000").split(",").map(Number);
@@ -45,7 +45,7 @@ await main(async () => {
     await server.close();
     rmSync(site, { recursive: true, force: true });
   }
-});
+}
 
 /** The words of the sample conversation, with their frequencies. */
 function sampleWords() {
@@ -116,3 +116,5 @@ async function measure({ createMemory }, createStaticEmbedder, size, words, quer
   return rows;
 }
 `;
+
+await main(bench);

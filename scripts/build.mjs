@@ -2,6 +2,7 @@
 // vocabularies. A step whose inputs have not changed is skipped.
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -39,7 +40,8 @@ async function buildEngine() {
     },
     async () => {
       const target = "wasm32-unknown-unknown";
-      await run("cargo", ["build", "--release", "--target", target, "--features", "wasm", "--lib"]);
+      // Only the cdylib: beside an rlib cargo leaves link-time optimisation out without a word.
+      await run("cargo", [...withoutLocalPaths(target), "rustc", "--release", "--target", target, "--features", "wasm", "--lib", "--crate-type", "cdylib"]);
       rmSync(WORK, { recursive: true, force: true });
       await run("wasm-bindgen", [
         join(targetDirectory(), target, "release", "throughline.wasm"),
@@ -52,6 +54,14 @@ async function buildEngine() {
       writeInlineChunk();
     },
   );
+}
+
+/** Panic messages name source files: without this they would carry the paths of the machine that built the engine. */
+function withoutLocalPaths(target) {
+  const sources = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry", "src");
+  const registries = existsSync(sources) ? readdirSync(sources).map((name) => [join(sources, name), "crates"]) : [];
+  const flags = [...registries, [ROOT, "throughline"]].map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
+  return ["--config", `target.${target}.rustflags=${JSON.stringify(flags)}`];
 }
 
 function optimise(from, to) {

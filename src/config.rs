@@ -119,11 +119,11 @@ impl Default for RetrievalPolicy {
             scope: Scope::User,
             before: 2,
             after: 2,
-            top_k: 12,
+            top_k: 24,
             min_score: 0.15,
             weights: RerankWeights::default(),
             recency_half_life_days: 30.0,
-            other_conversation_factor: 0.85,
+            other_conversation_factor: 0.6,
         }
     }
 }

@@ -194,7 +194,7 @@ fn is_bar_token(bytes: &[u8]) -> bool {
 /// Text as one JSON string on one line, made harmless. `</` is written `<\/`, so that no closing tag can appear.
 #[must_use]
 pub fn json_line(text: &str) -> String {
-    serde_json::Value::String(neutralize(text).into_owned()).to_string().replace("</", "<\\/")
+    crate::json_text::value_text(&serde_json::Value::String(neutralize(text).into_owned())).replace("</", "<\\/")
 }
 
 /// Appends text made harmless, every line behind `> `. A line that does not begin so was not written by the text, so the

@@ -1,5 +1,7 @@
 //! Appending over a simulated host: nothing is lost, nothing is doubled, two tabs do not collide.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_executor::block_on;
@@ -51,7 +53,8 @@ fn the_same_id_with_the_same_content_is_a_no_op_and_with_other_content_a_conflic
         assert_eq!(error.code, Code::Conflict);
         assert!(!error.message.contains("9000") && !error.message.contains("lost"));
         assert_eq!(engine.history("c", None, None, None).await.unwrap().len(), 2);
-        let twice = engine.append(append("c", vec![message_with_id("y", "user", "z"), message_with_id("y", "user", "z")]));
+        let twice =
+            engine.append(append("c", vec![message_with_id("y", "user", "z"), message_with_id("y", "user", "z")]));
         let twice = twice.await.unwrap();
         assert_eq!((twice[0].seq, twice[1].seq), (3, 3));
     });

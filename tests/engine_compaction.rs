@@ -1,5 +1,7 @@
 //! The rolling summary: cursor, version, compare-and-set, watermarks; what the model saw is what the cursor passes.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_executor::block_on;
@@ -10,7 +12,10 @@ fn chat(from: usize, count: usize) -> Vec<String> {
     (from..from + count)
         .map(|number| match number % 2 {
             0 => message("user", &format!("Marker{number:04} asks how the importer treats case {number}.")),
-            _ => message("assistant", &format!("Marker{number:04} answers: case {number} goes through src/import{number}.rs.")),
+            _ => message(
+                "assistant",
+                &format!("Marker{number:04} answers: case {number} goes through src/import{number}.rs."),
+            ),
         })
         .collect()
 }

@@ -1,5 +1,7 @@
 //! The main job over a simulated host: the right messages, inside the budget, the same after a reload.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_executor::block_on;
@@ -16,7 +18,10 @@ fn long_chat() -> Vec<String> {
     ];
     for number in 0..200 {
         messages.push(message("user", &format!("Let us talk about chapter {number} of the handbook, please.")));
-        messages.push(message("assistant", &format!("Chapter {number} describes step {number} in plain words, with an example.")));
+        messages.push(message(
+            "assistant",
+            &format!("Chapter {number} describes step {number} in plain words, with an example."),
+        ));
     }
     messages
 }
@@ -38,13 +43,17 @@ fn an_old_answer_is_found_word_for_word_and_explained() {
     block_on(async {
         for world in [World::default(), World::default().with_embedder()] {
             let engine = filled(&world).await;
-            let context = engine.build_context(small_window("Which port did we pick for the importer on staging?")).await.unwrap();
+            let context = engine
+                .build_context(small_window("Which port did we pick for the importer on staging?"))
+                .await
+                .unwrap();
             let last: Value = serde_json::from_str(context.messages.last().unwrap()).unwrap();
             let text = last["content"].as_str().unwrap();
             assert!(text.contains("Port 8471 is free on staging, so let us use 8471 for the importer."), "{text}");
             assert!(text.ends_with("Which port did we pick for the importer on staging?"));
             let retrieved = context.receipt.sections.iter().find(|section| section.name == "retrieved").unwrap();
-            let hit = retrieved.items.iter().find(|item| item.range.as_ref().is_some_and(|range| range.from == 2)).unwrap();
+            let hit =
+                retrieved.items.iter().find(|item| item.range.as_ref().is_some_and(|range| range.from == 2)).unwrap();
             assert_eq!(hit.reason, "hit");
             assert!(hit.score.unwrap() > 0.0 && hit.scores.is_some());
             assert!(retrieved.items.iter().any(|item| item.reason == "neighbour"));
@@ -95,7 +104,8 @@ fn what_retrieval_brings_is_dropped_after_the_turn() {
         let world = World::default();
         let engine = filled(&world).await;
         let first = engine.build_context(small_window("Which port did we pick for the importer?")).await.unwrap();
-        let turn = vec![message("user", "Which port did we pick for the importer?"), message("assistant", "It is 8471.")];
+        let turn =
+            vec![message("user", "Which port did we pick for the importer?"), message("assistant", "It is 8471.")];
         engine.append(append("c", turn)).await.unwrap();
         let second = engine.build_context(small_window("And why?")).await.unwrap();
         assert_eq!(first.messages[..first.messages.len() - 1], second.messages[..first.messages.len() - 1]);
@@ -134,7 +144,9 @@ fn any_number_of_hits_may_be_asked_for() {
     block_on(async {
         let world = World::default().with_embedder();
         let engine = filled(&world).await;
-        let recall = |top_k: f64| -> RecallRequest { serde_json::from_value(json!({ "query": "chapter 12", "topK": top_k })).unwrap() };
+        let recall = |top_k: f64| -> RecallRequest {
+            serde_json::from_value(json!({ "query": "chapter 12", "topK": top_k })).unwrap()
+        };
         assert!(engine.recall(recall(0.0)).await.unwrap().is_empty());
         let all = engine.recall(recall(1e9)).await.unwrap();
         assert!(!all.is_empty());
@@ -193,10 +205,12 @@ fn other_conversations_are_found_and_named() {
         let world = World::default();
         let engine = filled(&world).await;
         conversation(&engine, "new").await;
-        let context = engine.build_context(ask("new", "Which port did we pick for the importer on staging?")).await.unwrap();
+        let context =
+            engine.build_context(ask("new", "Which port did we pick for the importer on staging?")).await.unwrap();
         assert!(context.messages.last().unwrap().contains("Port 8471 is free"));
         engine.delete_conversation("c").await.unwrap();
-        let context = engine.build_context(ask("new", "Which port did we pick for the importer on staging?")).await.unwrap();
+        let context =
+            engine.build_context(ask("new", "Which port did we pick for the importer on staging?")).await.unwrap();
         assert!(!context.messages.concat().contains("8471"));
         assert_eq!(engine.stats().await.unwrap().messages, 0);
     });
@@ -223,7 +237,12 @@ fn openai(turns: &[Turn]) -> Vec<String> {
     for turn in turns {
         out.push(message("user", &turn.user));
         for (calls, answered, output) in &turn.rounds {
-            let ids: Vec<String> = (0..*calls).map(|_| { call += 1; format!("call_{call}") }).collect();
+            let ids: Vec<String> = (0..*calls)
+                .map(|_| {
+                    call += 1;
+                    format!("call_{call}")
+                })
+                .collect();
             let tool_calls: Vec<Value> = ids
                 .iter()
                 .map(|id| json!({ "id": id, "type": "function", "function": { "name": "read", "arguments": "{\"path\": \"a.rs\" }" } }))

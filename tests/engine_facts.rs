@@ -1,5 +1,7 @@
 //! Facts end to end: extraction and judging through scripted models, explicit writes, forgetting, two tabs.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_executor::block_on;
@@ -20,7 +22,7 @@ fn extracted(facts: &[(&str, &str, u32)]) -> Answer {
     Answer::Text(json!({ "facts": facts }).to_string())
 }
 
-fn judged(operation: Value) -> Answer {
+fn judged(operation: &Value) -> Answer {
     Answer::Text(json!({ "operations": [operation] }).to_string())
 }
 
@@ -49,16 +51,25 @@ fn add_noop_update_and_delete_through_the_models() {
         };
         say(
             "Our team only uses pnpm for packages.",
-            vec![(Purpose::Extract, extracted(&[("The team only uses pnpm for packages", "Our team only uses pnpm for packages", 1)]))],
+            vec![(
+                Purpose::Extract,
+                extracted(&[("The team only uses pnpm for packages", "Our team only uses pnpm for packages", 1)]),
+            )],
         )
         .await;
         assert_eq!(texts(&engine).await, ["The team only uses pnpm for packages"]);
         let fact = engine.get_fact("f1").await.unwrap();
-        assert_eq!((fact.trust, fact.source.seq, fact.source.quote.as_deref()), (Trust::UserStated, Some(1), Some("Our team only uses pnpm for packages")));
+        assert_eq!(
+            (fact.trust, fact.source.seq, fact.source.quote.as_deref()),
+            (Trust::UserStated, Some(1), Some("Our team only uses pnpm for packages"))
+        );
 
         say(
             "As I said, the team only uses pnpm for packages.",
-            vec![(Purpose::Extract, extracted(&[("The team only uses pnpm for packages", "the team only uses pnpm for packages", 2)]))],
+            vec![(
+                Purpose::Extract,
+                extracted(&[("The team only uses pnpm for packages", "the team only uses pnpm for packages", 2)]),
+            )],
         )
         .await;
         assert_eq!(texts(&engine).await.len(), 1, "the same fact again is a NOOP without asking the judge");
@@ -67,8 +78,11 @@ fn add_noop_update_and_delete_through_the_models() {
         say(
             "We moved: the team only uses bun for packages now.",
             vec![
-                (Purpose::Extract, extracted(&[("The team only uses bun for packages", "the team only uses bun for packages now", 3)])),
-                (Purpose::Judge, judged(json!({ "candidate": 0, "operation": "UPDATE", "target": "f1" }))),
+                (
+                    Purpose::Extract,
+                    extracted(&[("The team only uses bun for packages", "the team only uses bun for packages now", 3)]),
+                ),
+                (Purpose::Judge, judged(&json!({ "candidate": 0, "operation": "UPDATE", "target": "f1" }))),
             ],
         )
         .await;
@@ -80,8 +94,15 @@ fn add_noop_update_and_delete_through_the_models() {
         say(
             "Forget about bun, the team no longer uses bun for packages.",
             vec![
-                (Purpose::Extract, extracted(&[("The team no longer uses bun for packages", "the team no longer uses bun for packages", 4)])),
-                (Purpose::Judge, judged(json!({ "candidate": 0, "operation": "DELETE", "target": "f2" }))),
+                (
+                    Purpose::Extract,
+                    extracted(&[(
+                        "The team no longer uses bun for packages",
+                        "the team no longer uses bun for packages",
+                        4,
+                    )]),
+                ),
+                (Purpose::Judge, judged(&json!({ "candidate": 0, "operation": "DELETE", "target": "f2" }))),
             ],
         )
         .await;
@@ -109,7 +130,10 @@ fn what_the_user_did_not_say_is_not_a_fact() {
             ]),
         );
         engine
-            .append(append("c", vec![message("user", "I like tea."), message("assistant", "You prefer vendor X, I see.")]))
+            .append(append(
+                "c",
+                vec![message("user", "I like tea."), message("assistant", "You prefer vendor X, I see.")],
+            ))
             .await
             .unwrap();
         engine.settled().await.unwrap();
@@ -147,11 +171,17 @@ fn explicit_facts_are_in_every_context_and_forgetting_leaves_nothing_but_a_tombs
         let model = world.model.clone().unwrap();
         let engine = world.open().await;
         conversation(&engine, "c").await;
-        let added = engine.add_fact(new_fact(json!({ "fact": "Speaks Korean at home", "key": "home_language" }))).await.unwrap();
+        let added = engine
+            .add_fact(new_fact(json!({ "fact": "Speaks Korean at home", "key": "home_language" })))
+            .await
+            .unwrap();
         assert_eq!(added.trust, Trust::UserConfirmed);
         let context = engine.build_context(ask("c", "hello")).await.unwrap();
         assert!(context.system.contains("Speaks Korean at home"));
-        let replaced = engine.add_fact(new_fact(json!({ "fact": "Speaks German at home", "key": "home_language" }))).await.unwrap();
+        let replaced = engine
+            .add_fact(new_fact(json!({ "fact": "Speaks German at home", "key": "home_language" })))
+            .await
+            .unwrap();
         assert_eq!(texts(&engine).await, ["Speaks German at home"]);
         let other = world.open().await;
         other.forget_fact(&replaced.id).await.unwrap();
@@ -179,7 +209,8 @@ fn two_tabs_never_lose_a_fact() {
                 async move { Engine::add_fact(engine, fact).await.unwrap().id }
             })
         };
-        let mut ids = futures_util::future::join_all(adds(&one, "alpha").chain(adds(&other, "beta")).collect::<Vec<_>>()).await;
+        let mut ids =
+            futures_util::future::join_all(adds(&one, "alpha").chain(adds(&other, "beta")).collect::<Vec<_>>()).await;
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), 40);
@@ -208,6 +239,9 @@ fn erasing_a_conversation_takes_its_facts_and_erasing_the_user_everything() {
         let again = world.open().await;
         assert!(texts(&again).await.is_empty());
         assert_eq!(again.stats().await.unwrap().messages, 0);
-        assert_eq!(engine.erase(serde_json::from_value(json!({})).unwrap()).await.unwrap_err().code, Code::InvalidArgument);
+        assert_eq!(
+            engine.erase(serde_json::from_value(json!({})).unwrap()).await.unwrap_err().code,
+            Code::InvalidArgument
+        );
     });
 }

@@ -49,7 +49,7 @@ export interface RetrievalPolicy {
   before?: number;
   /** Messages after a hit that go with it. Default 2. */
   after?: number;
-  /** Most hits considered for one context. Default 12. */
+  /** Most hits considered for one context. Default 24. */
   topK?: number;
   /** Hits below this final score are left out. 0 to 1, default 0.15. */
   minScore?: number;
@@ -57,7 +57,7 @@ export interface RetrievalPolicy {
   weights?: RerankWeights;
   /** Half-life of the recency signal, in days. 0.001 to 1,000,000, default 30. */
   recencyHalfLifeDays?: number;
-  /** Factor on hits of other conversations. 0 to 1, default 0.85. */
+  /** Factor on hits of other conversations. 0 to 1, default 0.6. */
   otherConversationFactor?: number;
 }
 

@@ -77,11 +77,11 @@ pub struct ContextInput<'a> {
     pub question: Question,
     /// The app's documents.
     pub documents: Vec<EvidenceDocument>,
-    /// Room for them.
+    /// Most room for them; they take what is left of the limit.
     pub documents_room: u32,
     /// Retrieved groups, best first.
     pub groups: Vec<EvidenceGroup>,
-    /// Room for them.
+    /// Most room for them; they take what is left of the limit.
     pub retrieved_room: u32,
     /// Hits that were found and left out before.
     pub retrieved_dropped: Vec<Dropped>,
@@ -141,16 +141,14 @@ pub fn assemble(mut input: ContextInput<'_>) -> Result<Context> {
         }));
         prompt = render(&input, &filled, number)?;
     }
-    if !input.documents.is_empty() || !input.groups.is_empty() {
-        let left = limit - prompt.total;
-        let documents_room = input.documents_room.min(left);
-        let documents_tokens = |filled: &Filled| -> u32 {
-            fill::document_items(&filled.documents, number, input.counter).iter().map(|item| item.tokens + 1).sum()
-        };
-        filled = fill::fill(&input.documents, &[], documents_room, 0, number, input.counter);
-        let retrieved_room = input.retrieved_room.min(left.saturating_sub(documents_tokens(&filled)));
-        let groups = fill::fill(&[], &input.groups, 0, retrieved_room, number, input.counter);
-        (filled.groups, filled.groups_dropped) = (groups.groups, groups.groups_dropped);
+    let left = limit - prompt.total;
+    input.documents_room = input.documents_room.min(left);
+    fill::fill_documents(&mut filled, &input.documents, input.documents_room, number, input.counter);
+    let items = fill::document_items(&filled.documents, number, input.counter);
+    let documents_tokens: u32 = items.iter().map(|item| item.tokens + 1).sum();
+    input.retrieved_room = input.retrieved_room.min(left.saturating_sub(documents_tokens));
+    fill::fill_groups(&mut filled, &input.groups, input.retrieved_room, number, input.counter);
+    if !filled.documents.is_empty() || !filled.groups.is_empty() {
         prompt = render(&input, &filled, number)?;
         while prompt.total > limit {
             // Joining texts cost more than was set aside for it.
@@ -187,7 +185,7 @@ fn boundary_number(input: &ContextInput<'_>) -> u32 {
         let texts = group.messages.iter().map(|message| message.text.as_str());
         texts.chain(std::iter::once(group.title.as_deref().unwrap_or("")))
     });
-    evidence::boundary(documents.chain(groups))
+    evidence::boundary(&documents.chain(groups).collect::<Vec<_>>())
 }
 
 fn system_text(input: &ContextInput<'_>) -> String {

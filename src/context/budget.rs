@@ -14,8 +14,6 @@ pub struct Room {
     pub summary: u32,
     /// Retrieved groups.
     pub retrieved: u32,
-    /// The app's documents.
-    pub documents: u32,
     /// Left for the recent window and whatever it does not use.
     pub rest: u32,
 }
@@ -71,7 +69,6 @@ impl Room {
             memory: shrink(policy.memory_tokens),
             summary: shrink(policy.summary_tokens),
             retrieved: shrink(policy.retrieved_tokens),
-            documents: shrink(policy.documents_tokens),
             rest,
         })
     }

@@ -56,9 +56,9 @@ const DOCUMENTS_HEAD: &str = "Documents given by the app for this question. They
 
 /// The smallest number whose marker occurs in none of the texts.
 #[must_use]
-pub fn boundary<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> u32 {
+pub fn boundary(texts: &[&str]) -> u32 {
     let mut number = 1;
-    while texts.clone().any(|text| text.contains(&open(number)) || text.contains(&close(number))) {
+    while texts.iter().any(|text| text.contains(&open(number)) || text.contains(&close(number))) {
         number += 1;
     }
     number
@@ -161,14 +161,15 @@ mod tests {
         assert_eq!(day(951_782_400_000.0), "2000-02-29");
         assert_eq!(day(-86_400_000.0), "1969-12-31");
         assert_eq!(day(1_796_000_000_000.0), "2026-11-30");
-        day(f64::MAX);
+        assert!(!day(f64::MAX).is_empty());
     }
 
     proptest! {
         #[test]
         fn no_text_leaves_its_record(texts in prop::collection::vec("(\\[\\[(record|end) [0-9]+\\]? ?|[a-z\n]{0,5}){0,6}", 1..6)) {
             let group = group(&texts);
-            let number = boundary(texts.iter().map(String::as_str));
+            let list: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let number = boundary(&list);
             let rendered = render(&[], &[&group], number);
             let blocks: Vec<&str> = rendered.split(&open(number)).skip(1).collect();
             prop_assert_eq!(blocks.len(), texts.len());

@@ -1,6 +1,6 @@
-//! Which evidence goes in: documents first, then retrieved groups by score, each whole or reduced to its hits.
+//! Which evidence goes in: documents first, then hits by score, then their neighbours.
 
-use super::evidence::{EvidenceDocument, EvidenceGroup, document_block, message_block};
+use super::evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage, document_block, message_block};
 use super::receipt::{Dropped, Item, MessageRange};
 use crate::tokens::TokenCounter;
 
@@ -17,17 +17,15 @@ pub(super) struct Filled {
     pub(super) groups_dropped: Vec<Dropped>,
 }
 
-/// Takes documents in the order given and groups by score, while they fit.
-pub(super) fn fill(
+/// Takes documents in the order given, while they fit.
+pub(super) fn fill_documents(
+    filled: &mut Filled,
     documents: &[EvidenceDocument],
-    groups: &[EvidenceGroup],
-    documents_room: u32,
-    retrieved_room: u32,
+    room: u32,
     number: u32,
     counter: &dyn TokenCounter,
-) -> Filled {
-    let mut filled = Filled::default();
-    let mut left = documents_room.saturating_sub(FRAME_TOKENS);
+) {
+    let mut left = room.saturating_sub(FRAME_TOKENS);
     for document in documents {
         let tokens = counter.count(&document_block(document, number)) + 1;
         if tokens <= left {
@@ -37,46 +35,69 @@ pub(super) fn fill(
             filled.documents_dropped.push(Dropped { id: document.id.clone(), tokens, reason: "no_room" });
         }
     }
-    let mut left = retrieved_room.saturating_sub(FRAME_TOKENS);
-    for group in groups {
-        let whole = group_tokens(group, number, counter);
-        let hits = hits_only(group);
-        if whole <= left {
-            left -= whole;
-            filled.groups.push(group.clone());
-        } else if group_tokens(&hits, number, counter) <= left {
-            left -= group_tokens(&hits, number, counter);
-            filled.groups_dropped.extend(neighbours_of(group, number, counter));
-            filled.groups.push(hits);
-        } else {
-            filled.groups_dropped.extend(dropped_group(group, number, counter));
+}
+
+/// Takes hits by score while they fit, then, best group first, the neighbours of groups whose hits are in: a hit that the
+/// ranking put low is worth more than the surroundings of one that it put high (see `retrieval`, what was measured on groups).
+pub(super) fn fill_groups(
+    filled: &mut Filled,
+    groups: &[EvidenceGroup],
+    room: u32,
+    number: u32,
+    counter: &dyn TokenCounter,
+) {
+    let mut left = room.saturating_sub(FRAME_TOKENS);
+    let tokens =
+        |group: &EvidenceGroup, message: &EvidenceMessage| counter.count(&message_block(message, group, number)) + 1;
+    let mut hits: Vec<(f64, usize, usize)> = Vec::new();
+    for (group_at, group) in groups.iter().enumerate() {
+        let scores = group.messages.iter().map(|message| message.hit.as_ref().map(|(score, _)| *score)).enumerate();
+        hits.extend(scores.filter_map(|(at, score)| Some((score?, group_at, at))));
+    }
+    hits.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    let mut taken: Vec<Vec<bool>> = groups.iter().map(|group| vec![false; group.messages.len()]).collect();
+    for (_, group_at, at) in hits {
+        let needed = tokens(&groups[group_at], &groups[group_at].messages[at]);
+        if needed <= left {
+            left -= needed;
+            taken[group_at][at] = true;
         }
     }
-    filled
+    for (group_at, group) in groups.iter().enumerate() {
+        let neighbours = || group.messages.iter().enumerate().filter(|(_, message)| message.hit.is_none());
+        let needed: u32 = neighbours().map(|(_, message)| tokens(group, message)).sum();
+        let has_hit =
+            group.messages.iter().zip(&taken[group_at]).any(|(message, is_taken)| *is_taken && message.hit.is_some());
+        if has_hit && needed <= left {
+            left -= needed;
+            for (at, _) in neighbours() {
+                taken[group_at][at] = true;
+            }
+        }
+    }
+    for (group, flags) in groups.iter().zip(taken) {
+        let (kept, dropped): (Vec<_>, Vec<_>) =
+            group.messages.iter().cloned().zip(flags).partition(|(_, is_taken)| *is_taken);
+        let of = |messages: Vec<(EvidenceMessage, bool)>| EvidenceGroup {
+            messages: messages.into_iter().map(|(message, _)| message).collect(),
+            ..group.clone()
+        };
+        filled.groups_dropped.extend(dropped_group(&of(dropped), number, counter));
+        let kept = of(kept);
+        if !kept.messages.is_empty() {
+            filled.groups.push(kept);
+        }
+    }
 }
 
 /// What the messages of a group would have taken.
 pub(super) fn dropped_group(group: &EvidenceGroup, number: u32, counter: &dyn TokenCounter) -> Vec<Dropped> {
-    let dropped = |message: &super::evidence::EvidenceMessage| Dropped {
+    let dropped = |message: &EvidenceMessage| Dropped {
         id: message.id.clone(),
         tokens: counter.count(&message_block(message, group, number)),
         reason: "no_room",
     };
     group.messages.iter().map(dropped).collect()
-}
-
-fn neighbours_of(group: &EvidenceGroup, number: u32, counter: &dyn TokenCounter) -> Vec<Dropped> {
-    let neighbours = group.messages.iter().filter(|message| message.hit.is_none()).cloned().collect();
-    dropped_group(&EvidenceGroup { messages: neighbours, ..group.clone() }, number, counter)
-}
-
-fn hits_only(group: &EvidenceGroup) -> EvidenceGroup {
-    let hits = group.messages.iter().filter(|message| message.hit.is_some()).cloned().collect();
-    EvidenceGroup { messages: hits, ..group.clone() }
-}
-
-fn group_tokens(group: &EvidenceGroup, number: u32, counter: &dyn TokenCounter) -> u32 {
-    group.messages.iter().map(|message| counter.count(&message_block(message, group, number)) + 1).sum()
 }
 
 /// The items of the documents section.

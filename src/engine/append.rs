@@ -88,7 +88,9 @@ impl Engine {
         if let Some(id) = &message.id {
             self.check_id("a message id", id)?;
             if id.strip_prefix(GIVEN_ID).is_some_and(|rest| rest.parse::<Seq>().is_ok()) {
-                return Err(Error::invalid_argument(format!("message ids of the form {GIVEN_ID}<number> are given by the engine; use another")));
+                return Err(Error::invalid_argument(format!(
+                    "message ids of the form {GIVEN_ID}<number> are given by the engine; use another"
+                )));
             }
         }
         let counter = self.counter();
@@ -135,11 +137,16 @@ impl Engine {
         let mut parent_id = request.parent_id.clone().or_else(|| self.newest_id(id));
         let now = self.now_ms();
         for (index, message) in prepared.iter_mut().enumerate() {
-            if message.own_id && let Some(known) = taken.get(&message.record.id) {
+            if message.own_id
+                && let Some(known) = taken.get(&message.record.id)
+            {
                 if known.content_hash != message.record.content_hash {
                     return Err(Error::new(
                         Code::Conflict,
-                        format!("message {} of this call has the id of a stored message but other content; give it an id of its own", index + 1),
+                        format!(
+                            "message {} of this call has the id of a stored message but other content; give it an id of its own",
+                            index + 1
+                        ),
                     ));
                 }
                 appended.push(Appended { id: message.record.id.clone(), seq: known.seq, durable });
@@ -147,7 +154,8 @@ impl Engine {
             }
             place(message, &mut record, parent_id.take(), now)?;
             parent_id = Some(message.record.id.clone());
-            let located = MessageIdRecord { seq: message.record.seq, content_hash: message.record.content_hash.clone() };
+            let located =
+                MessageIdRecord { seq: message.record.seq, content_hash: message.record.content_hash.clone() };
             let message_id = message.record.id.clone();
             commit.puts.push((Store::Messages, key![id, message.record.seq], encode(&message.record)?));
             commit.puts.push((Store::MessageIds, key![id, message_id.as_str()], encode(&located)?));
@@ -174,7 +182,7 @@ impl Engine {
         for job in revived {
             self.put_job(id, job);
         }
-        self.emit(Event::new("append", json!({ "conversationId": id, "count": appended.len() })));
+        self.emit(&Event::new("append", json!({ "conversationId": id, "count": appended.len() })));
         Ok(Some(appended))
     }
 

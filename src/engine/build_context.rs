@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::formats::FormatChoice;
 use crate::message::{Format, Message, Role, Seq};
 use crate::records::MessageRecord;
-use crate::retrieval::gate::{Decision, GateRequest, Retrieval, decide};
+use crate::retrieval::{Decision, GateRequest, RetrievalChoice, decide};
 use crate::tokens::overhead;
 use serde::Deserialize;
 use serde_json::json;
@@ -49,7 +49,7 @@ pub struct ContextRequest {
     pub tools: Option<String>,
     /// `auto` (default), `always`, `never`.
     #[serde(default)]
-    pub retrieval: Option<String>,
+    pub retrieval: RetrievalChoice,
 }
 
 /// The newest turn, and where it starts.
@@ -106,7 +106,7 @@ impl Engine {
         }
         let recent = self.recent_window(id, &room, &memory, &summary, &newest).await?;
         let (evidence, decision) = self.evidence_for(&request, &newest, &recent).await?;
-        let exact_detail = decision.exact_detail;
+        let budget = &self.options.policy.budget;
         let retrieval = report(&decision, evidence.as_ref());
         let mut notes = self.notes();
         notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {
@@ -128,15 +128,17 @@ impl Engine {
             history_dropped: recent.dropped,
             question: newest.question,
             documents: request.documents,
-            documents_room: room.documents,
+            documents_room: budget.documents_tokens,
             groups: evidence.as_ref().map(|found| self.evidence_groups(found, id)).unwrap_or_default(),
-            retrieved_room: if exact_detail { room.retrieved.saturating_mul(2) } else { room.retrieved },
+            // Room that nothing of higher priority uses flows to evidence, up to its whole cap; a question for an exact
+            // detail lifts the cap.
+            retrieved_room: budget.retrieved_tokens.saturating_mul(if decision.exact_detail { 2 } else { 1 }),
             retrieved_dropped: evidence.as_ref().map(|found| self.dropped_hits(found)).unwrap_or_default(),
             retrieval,
             full_history_tokens,
             notes,
         })?;
-        self.emit(Event::new("context", json!({ "conversationId": id, "tokens": context.tokens })));
+        self.emit(&Event::new("context", json!({ "conversationId": id, "tokens": context.tokens })));
         Ok(context)
     }
 
@@ -157,7 +159,7 @@ impl Engine {
                 Some(seq) if seq == last_seq => self.read_messages(id, seq, seq, None).await?,
                 _ => Vec::new(),
             };
-            if !stored.first().is_some_and(|record| record.text == text) {
+            if stored.first().is_none_or(|record| record.text != text) {
                 return Ok(self.asked(text, last_seq));
             }
         }
@@ -234,7 +236,7 @@ impl Engine {
             let sizes: Vec<GroupSize> = groups.iter().map(|group| group.size).collect();
             let start = recent_start(&sizes, room_tokens, &policy.recent);
             let first_seq = groups.get(start).map_or(newest.first_seq, |group| group.first_seq);
-            let dropped = groups.iter().take(start).last().map(|group| Dropped {
+            let dropped = groups.iter().take(start).next_back().map(|group| Dropped {
                 id: conversation.message(group.first_seq).map(|message| message.id.clone()).unwrap_or_default(),
                 tokens: sizes.iter().take(start).map(|size| size.tokens).sum(),
                 reason: "outside_window",
@@ -261,27 +263,20 @@ impl Engine {
     ) -> Result<(Option<Evidence>, Decision)> {
         let id = request.conversation_id.as_str();
         let retrieval = &self.options.policy.retrieval;
-        let name = request.retrieval.as_deref().unwrap_or("auto");
-        let wanted = Retrieval::parse(name)
-            .ok_or_else(|| Error::invalid_argument("retrieval is none of auto, always and never; give one of them"))?;
-        if retrieval.scope == Scope::User && wanted != Retrieval::Never {
+        if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
             self.load_all().await?;
         }
         let shown_texts: Vec<&str> = recent.groups.iter().flatten().map(|stored| stored.record.text.as_str()).collect();
         let decision = {
             let state = self.state.borrow();
-            let elsewhere = || {
-                let mut others = state.conversations.values().map(|conversation| &conversation.stored.value);
-                others.any(|record| record.id != id && record.remember && record.last_seq > 0)
-            };
-            let request = GateRequest {
+            let number = found(state.conversations.get(id))?.number;
+            decide(&GateRequest {
                 question: &newest.text,
-                retrieval: wanted,
-                recent: &shown_texts,
-                has_older: recent.first_seq > 1 || retrieval.scope == Scope::User && elsewhere(),
-                best_coverage: None,
-            };
-            decide(state.index.analyzer(), &request)
+                choice: request.retrieval,
+                recent_texts: &shown_texts,
+                messages_outside: state.index.messages_outside(number, recent.first_seq, retrieval.scope),
+                index: &state.index,
+            })
         };
         if !decision.retrieve {
             return Ok((None, decision));

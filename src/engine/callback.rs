@@ -71,7 +71,9 @@ impl Engine {
             Either::Left((answer, _)) => answer,
             Either::Right(_) => Err(Error::new(
                 Code::Timeout,
-                format!("{what} did not answer within {timeout_ms} ms; it will be asked again, or raise policy.limits.callbackTimeoutMs"),
+                format!(
+                    "{what} did not answer within {timeout_ms} ms; it will be asked again, or raise policy.limits.callbackTimeoutMs"
+                ),
             )),
         }
     }

@@ -153,14 +153,10 @@ impl Engine {
 
     fn fit_tokens(&self, model: &dyn LanguageModel, conversation: &Conversation) -> u32 {
         let counter = self.counter();
-        let sections =
-            conversation.summary.as_ref().map(|head| head.value.sections.as_slice()).unwrap_or_default();
-        summary::room_tokens(
-            model.context_window_tokens(),
-            sections,
-            &self.options.policy.compaction,
-            &|text| counter.count(text),
-        )
+        let sections = conversation.summary.as_ref().map(|head| head.value.sections.as_slice()).unwrap_or_default();
+        summary::room_tokens(model.context_window_tokens(), sections, &self.options.policy.compaction, &|text| {
+            counter.count(text)
+        })
     }
 
     fn summary_head(&self, id: &str) -> SummaryHead {
@@ -174,7 +170,8 @@ impl Engine {
         let Some(model) = self.host.model.clone() else { return Ok(Progress::Made) };
         let (plan, fit_tokens, head_check) = {
             let state = self.state.borrow();
-            let conversation = state.conversations.get(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
+            let conversation =
+                state.conversations.get(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
             let Some(plan) = self.compaction_plan(conversation, force) else { return Ok(Progress::Overtaken) };
             let check = Check {
                 store: Store::SummaryHeads,
@@ -212,7 +209,7 @@ impl Engine {
         if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
             conversation.summary = Some(stored);
         }
-        self.emit(Event::new(
+        self.emit(&Event::new(
             "compaction",
             json!({ "conversationId": id, "version": version, "summarizedUntilSeq": plan.last_seq, "tokens": plan.tokens }),
         ));
@@ -260,8 +257,7 @@ impl Engine {
             found.extend(summary::identifiers(&record.text));
         }
         let cap = self.options.policy.compaction.max_summary_tokens / LEDGER_SHARE;
-        let identifiers =
-            summary::merge_identifiers(&before.identifiers, &found, cap, &|text| counter.count(text));
+        let identifiers = summary::merge_identifiers(&before.identifiers, &found, cap, &|text| counter.count(text));
         summary::advance(before, plan, sections.to_vec(), identifiers, self.now_ms())
     }
 

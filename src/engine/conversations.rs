@@ -74,7 +74,7 @@ pub struct ConversationView {
     /// Milliseconds since 1970.
     pub updated_at: f64,
     /// Number of messages, and the position of the newest; 0 when there is none.
-    pub last_seq: Seq,
+    pub message_count: Seq,
     /// Tokens of all messages.
     pub tokens: u64,
 }
@@ -98,7 +98,7 @@ impl From<&ConversationRecord> for ConversationView {
             remember: record.remember,
             created_at: record.created_at,
             updated_at: record.updated_at,
-            last_seq: record.last_seq,
+            message_count: record.last_seq,
             tokens: record.tokens,
         }
     }
@@ -235,7 +235,7 @@ impl Engine {
             Err(error) if error.code == Code::NotFound => return Ok(()),
             result => result?,
         };
-        self.emit(Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
+        self.emit(&Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
         Ok(())
     }
 

@@ -40,7 +40,11 @@ impl Engine {
         let body = encode(&EmbeddingRecord { model: embedder.id().to_owned() })?.body;
         for ((seq, _), vector) in embedded.iter().zip(&vectors) {
             let blob = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-            commit.puts.push((Store::Embeddings, key![id, *seq, 0_u32], Record { body: body.clone(), blob: Some(blob) }));
+            commit.puts.push((
+                Store::Embeddings,
+                key![id, *seq, 0_u32],
+                Record { body: body.clone(), blob: Some(blob) },
+            ));
         }
         job.done_until_seq = last;
         (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
@@ -57,10 +61,8 @@ impl Engine {
 
     fn take_new_vectors_in(&self, id: &str, embedded: &[(Seq, String)], vectors: &[Vec<f32>], last: Seq) -> Result<()> {
         let state = &mut *self.state.borrow_mut();
-        let conversation = state
-            .conversations
-            .get_mut(id)
-            .ok_or_else(|| Error::not_found("the conversation was deleted"))?;
+        let conversation =
+            state.conversations.get_mut(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
         for ((seq, _), vector) in embedded.iter().zip(vectors) {
             if let Some(document) = conversation.message(*seq).and_then(|message| message.document) {
                 state.index.set_vector(document, vector)?;

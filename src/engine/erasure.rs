@@ -75,7 +75,7 @@ impl Engine {
         self.host.storage.commit(commit).await?;
         let state = State::new(&self.host, &self.options.policy);
         *self.state.borrow_mut() = state;
-        self.emit(Event::new("storage", json!({ "state": "erased" })));
+        self.emit(&Event::new("storage", json!({ "state": "erased" })));
         Ok(Erased { erased, remains: vec![REMAINS.to_owned()] })
     }
 

@@ -1,11 +1,11 @@
 //! Facts: what the user writes down, sees, changes, approves and forgets; and the memory section of a context.
 
 use super::Engine;
+use super::conversations::{WRITE_TRIES, overtaken};
 use super::event::Event;
 use super::loading::{FACT_COUNTERS, fact_number};
 use super::state::FactCounters;
 use super::stored::{Stored, decode, encode};
-use super::conversations::{WRITE_TRIES, overtaken};
 use crate::context::{Dropped, Item, SystemPart};
 use crate::error::{Error, Result};
 use crate::facts::{self, Changes, FactEdit, FactWrite, Numbers, SelectionPolicy};
@@ -100,10 +100,7 @@ impl Engine {
     /// # Errors
     /// `not_found`.
     pub async fn forget_fact(&self, id: &str) -> Result<()> {
-        self.change_facts("FORGET", |existing, numbers, now| {
-            Ok(((), facts::forget(id, existing, numbers, now)?))
-        })
-        .await
+        self.change_facts("FORGET", |existing, numbers, now| Ok(((), facts::forget(id, existing, numbers, now)?))).await
     }
 
     /// Facts, oldest first.
@@ -175,7 +172,7 @@ impl Engine {
             if self.host.storage.commit(commit).await? {
                 self.take_changes_in(&changes, stored);
                 let fact_id = changes.puts.last().map(|fact| fact.id.clone());
-                self.emit(Event::new("fact", json!({ "operation": operation, "factId": fact_id })));
+                self.emit(&Event::new("fact", json!({ "operation": operation, "factId": fact_id })));
                 return Ok(answer);
             }
         }

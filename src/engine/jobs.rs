@@ -39,7 +39,7 @@ impl Engine {
         if let Err(error) = ended
             && error.code != Code::Closed
         {
-            self.emit(Event::new("error", json!({ "code": error.code.as_str(), "message": error.message, "retryable": error.code.is_retryable() })));
+            self.emit(&Event::new("error", json!({ "code": error.code.as_str(), "message": error.message, "retryable": error.code.is_retryable() })));
         }
     }
 
@@ -96,7 +96,10 @@ impl Engine {
         self.ensure_open()?;
         match outcome {
             Ok(Progress::Made) => {
-                self.emit(Event::new("job", json!({ "kind": kind, "conversationId": conversation_id, "state": "done" })));
+                self.emit(&Event::new(
+                    "job",
+                    json!({ "kind": kind, "conversationId": conversation_id, "state": "done" }),
+                ));
                 Ok(())
             }
             Ok(Progress::Overtaken) => self.refresh_or_forget(conversation_id).await,
@@ -135,7 +138,7 @@ impl Engine {
         } else {
             self.refresh_or_forget(conversation_id).await?;
         }
-        self.emit(Event::new(
+        self.emit(&Event::new(
             "error",
             json!({
                 "code": error.code.as_str(), "message": error.message, "retryable": !given_up, "job": kind,
@@ -151,7 +154,10 @@ impl Engine {
         let now = self.now_ms();
         let state = self.state.borrow();
         let waiting = state.conversations.values().flat_map(|conversation| {
-            conversation.jobs.values().filter(|job| job.value.not_before > now && self.is_behind(&job.value, conversation))
+            conversation
+                .jobs
+                .values()
+                .filter(|job| job.value.not_before > now && self.is_behind(&job.value, conversation))
         });
         waiting
             .filter(|job| job.value.attempts < self.options.policy.limits.job_attempts)
@@ -226,7 +232,8 @@ impl Engine {
     /// behind when its record says so.
     fn unread_user_messages(&self, done_until_seq: Seq, conversation: &Conversation) -> usize {
         if conversation.loaded_until_seq() < conversation.stored.value.last_seq {
-            return (conversation.stored.value.last_seq - done_until_seq.min(conversation.stored.value.last_seq)) as usize;
+            return (conversation.stored.value.last_seq - done_until_seq.min(conversation.stored.value.last_seq))
+                as usize;
         }
         let start = done_until_seq as usize;
         conversation.messages.iter().skip(start).filter(|message| message.role == Role::User).count()

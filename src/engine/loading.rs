@@ -57,7 +57,10 @@ impl Engine {
         if version / 100 > SCHEMA_VERSION / 100 {
             return Err(Error::new(
                 Code::SchemaTooNew,
-                format!("the stored data has schema {version}, this version reads up to {}; update the package", SCHEMA_VERSION / 100 * 100 + 99),
+                format!(
+                    "the stored data has schema {version}, this version reads up to {}; update the package",
+                    SCHEMA_VERSION / 100 * 100 + 99
+                ),
             ));
         }
         Ok(())
@@ -82,8 +85,7 @@ impl Engine {
                 }
                 state.put_conversation(stored);
             }
-            let gone: Vec<String> =
-                state.conversations.keys().filter(|id| !present.contains(*id)).cloned().collect();
+            let gone: Vec<String> = state.conversations.keys().filter(|id| !present.contains(*id)).cloned().collect();
             for id in gone {
                 state.remove_conversation(&id);
             }

@@ -42,6 +42,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use turnstile::Turnstile;
 
+/// Is told about everything that happens.
+pub type Listener = dyn Fn(&Event);
+
 /// The world as the engine sees it.
 #[derive(Clone)]
 pub struct Host {
@@ -56,7 +59,7 @@ pub struct Host {
     /// Mutual exclusion between tabs.
     pub locks: Rc<dyn Locks>,
     /// Told about everything that happens.
-    pub on_event: Rc<dyn Fn(&Event)>,
+    pub on_event: Rc<Listener>,
     /// Unicode NFKC: the host's own in a browser, a library's natively.
     pub normalize: fn(&str) -> String,
 }
@@ -167,14 +170,17 @@ impl Engine {
         self.host.clock.now_ms()
     }
 
-    fn emit(&self, event: Event) {
-        (self.host.on_event)(&event);
+    fn emit(&self, event: &Event) {
+        (self.host.on_event)(event);
     }
 
     fn check_id(&self, what: &str, id: &str) -> Result<()> {
         let most = self.options.policy.limits.id_bytes as usize;
         if id.is_empty() || id.len() > most {
-            return Err(Error::invalid_argument(format!("{what} must have 1 to {most} bytes, this one has {}", id.len())));
+            return Err(Error::invalid_argument(format!(
+                "{what} must have 1 to {most} bytes, this one has {}",
+                id.len()
+            )));
         }
         Ok(())
     }

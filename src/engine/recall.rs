@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::message::Seq;
 use crate::sorting;
 use crate::records::MessageRecord;
-use crate::retrieval::groups::{self, Expansion, MessageGroup, Range};
+use crate::retrieval::{GroupRequest, MessageGroup, Present, Range, expand_without};
 use crate::retrieval::{Hit, Scores, SearchRequest, SearchResult};
 use serde::{Deserialize, Serialize};
 use crate::sorted_map::{SortedMap, SortedSet};
@@ -109,16 +109,9 @@ pub(super) struct EvidenceRequest<'a> {
     pub(super) shown_texts: &'a [&'a str],
 }
 
-/// A group of which every message is still wanted.
-pub(super) struct FoundGroup {
-    conversation: u32,
-    seqs: Vec<Seq>,
-    score: f64,
-}
-
 /// What a search for evidence found.
 pub(super) struct Evidence {
-    pub(super) groups: Vec<FoundGroup>,
+    pub(super) groups: Vec<MessageGroup>,
     pub(super) records: SortedMap<(String, Seq), MessageRecord>,
     pub(super) hits: SortedMap<(u32, Seq), Hit>,
     pub(super) below_floor: Vec<Hit>,
@@ -178,7 +171,12 @@ impl Engine {
                 let Some(record) = evidence.records.get(&(id.clone(), seq)) else { continue };
                 messages.push(record.raw.clone());
                 if let Some(hit) = evidence.hits.get(&(group.conversation, seq)) {
-                    hits.push(RecalledHit { id: record.id.clone(), seq, score: f64::from(hit.score), scores: hit.scores });
+                    hits.push(RecalledHit {
+                        id: record.id.clone(),
+                        seq,
+                        score: f64::from(hit.score),
+                        scores: hit.scores,
+                    });
                 }
             }
             sorting::sort_by(&mut hits, &|a, b| b.score.total_cmp(&a.score).then_with(|| b.seq.cmp(&a.seq)));
@@ -257,22 +255,26 @@ impl Engine {
 
     fn expand(&self, hits: &[Hit], request: &EvidenceRequest<'_>) -> Vec<MessageGroup> {
         let state = self.state.borrow();
-        let by_number = |number: u32| state.conversation_ids.get(number as usize).and_then(|id| state.conversations.get(id));
+        let by_number =
+            |number: u32| state.conversation_ids.get(number as usize).and_then(|id| state.conversations.get(id));
         let current = request.current.and_then(|id| state.conversations.get(id));
-        let present: Vec<Range> = current
+        let ranges: Vec<Range> = current
             .map(|found| Range { conversation: found.number, first_seq: request.shown_from_seq, last_seq: Seq::MAX })
             .into_iter()
             .collect();
-        groups::expand(
+        let texts: Vec<u64> =
+            request.shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
+        expand_without(
             hits,
-            &Expansion {
+            &GroupRequest {
                 before: request.before,
                 after: request.after,
-                turn_group: &|conversation, seq| by_number(conversation).map_or((seq, seq), |found| turn_group(found, seq)),
+                turn_group: &|conversation, seq| {
+                    by_number(conversation).map_or((seq, seq), |found| turn_group(found, seq))
+                },
                 last_seq: &|conversation| by_number(conversation).map_or(0, Conversation::loaded_until_seq),
-                present: &present,
-                present_texts: &[],
             },
+            &Present { ranges: &ranges, texts: &texts },
         )
     }
 
@@ -282,20 +284,13 @@ impl Engine {
         {
             let state = self.state.borrow();
             for group in &groups {
-                let Some(id) = state.conversation_ids.get(group.range.conversation as usize) else { continue };
-                for seq in group.range.first_seq..=group.range.last_seq {
-                    keys.push((crate::ports::Store::Messages, crate::key![id.as_str(), seq]));
+                let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
+                for seq in &group.seqs {
+                    keys.push((crate::ports::Store::Messages, crate::key![id.as_str(), *seq]));
                 }
             }
         }
-        evidence.groups = groups
-            .iter()
-            .map(|group| FoundGroup {
-                conversation: group.range.conversation,
-                seqs: (group.range.first_seq..=group.range.last_seq).collect(),
-                score: f64::from(group.score),
-            })
-            .collect();
+        evidence.groups = groups;
         for record in self.host.storage.get(keys).await?.into_iter().flatten() {
             let record: MessageRecord = super::stored::decode(crate::ports::Store::Messages, &record)?;
             evidence.records.insert((record.conversation_id.clone(), record.seq), record);
@@ -306,21 +301,23 @@ impl Engine {
     /// A message that says the same as one shown before (in the recent window, or in a better group) goes.
     fn drop_duplicates(&self, evidence: &mut Evidence, shown_texts: &[&str]) {
         let state = self.state.borrow();
-        let mut seen: SortedSet<u64> = shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
+        let mut seen: SortedSet<u64> =
+            shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
         for group in &mut evidence.groups {
             let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
             group.seqs.retain(|seq| {
                 let Some(record) = evidence.records.get(&(id.clone(), *seq)) else { return false };
-                let is_new = record.text.trim().is_empty() || seen.insert(state.index.analyzer().content_hash(&record.text));
+                let is_new =
+                    record.text.trim().is_empty() || seen.insert(state.index.analyzer().content_hash(&record.text));
                 if !is_new {
                     evidence.duplicates.push((record.id.clone(), record.tokens));
                 }
                 is_new
             });
         }
-        evidence.groups.retain(|group| {
-            group.seqs.iter().any(|seq| evidence.hits.contains_key(&(group.conversation, *seq)))
-        });
+        evidence
+            .groups
+            .retain(|group| group.seqs.iter().any(|seq| evidence.hits.contains_key(&(group.conversation, *seq))));
     }
 
     /// The groups as evidence of a context, best first.
@@ -351,12 +348,14 @@ impl Engine {
                 .and_then(|seq| evidence.records.get(&(id.clone(), *seq)))
                 .map_or(0.0, |record| record.created_at);
             let title = (id != current)
-                .then(|| state.conversations.get(id).map(|value| super::ConversationView::from(&value.stored.value).title))
+                .then(|| {
+                    state.conversations.get(id).map(|value| super::ConversationView::from(&value.stored.value).title)
+                })
                 .flatten();
             groups.push(EvidenceGroup {
                 conversation_id: id.clone(),
                 title,
-                score: group.score,
+                score: f64::from(group.score),
                 messages,
                 created_at_ms,
             });
@@ -366,12 +365,19 @@ impl Engine {
 }
 
 /// Whether a message may be a hit: remembered, not shown already, and let through by the filter.
-fn is_admitted(state: &State, request: &EvidenceRequest<'_>, current: Option<u32>, conversation: u32, seq: Seq) -> bool {
+fn is_admitted(
+    state: &State,
+    request: &EvidenceRequest<'_>,
+    current: Option<u32>,
+    conversation: u32,
+    seq: Seq,
+) -> bool {
     let is_current = Some(conversation) == current;
     if is_current && seq >= request.shown_from_seq {
         return false;
     }
-    let Some(found) = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id)) else {
+    let Some(found) = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id))
+    else {
         return false;
     };
     let record = &found.stored.value;

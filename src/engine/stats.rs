@@ -61,7 +61,8 @@ impl Engine {
             .values()
             .filter(|conversation| self.host.embedder.is_some() && conversation.stored.value.remember)
             .map(|conversation| {
-                let done = conversation.jobs.get(&crate::records::JobKind::Embed).map_or(0, |job| job.value.done_until_seq);
+                let done =
+                    conversation.jobs.get(&crate::records::JobKind::Embed).map_or(0, |job| job.value.done_until_seq);
                 u64::from(conversation.stored.value.last_seq.saturating_sub(done))
             })
             .sum();

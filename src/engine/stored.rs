@@ -49,15 +49,15 @@ pub(crate) fn decode<T: DeserializeOwned>(store: Store, record: &Record) -> Resu
 
 /// A value as a record.
 pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Record> {
-    let body = serde_json::to_string(value)
+    let body = crate::json_text::json_text(value)
         .map_err(|_| Error::invalid_argument("a number in the call is not finite; give finite numbers"))?;
     Ok(Record { body, blob: None })
 }
 
 /// 64-bit FNV-1a (Fowler, Noll and Vo), as hexadecimal: content hashes, not security.
 pub(crate) fn content_hash(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     format!("{hash:016x}")
 }

@@ -1,5 +1,6 @@
 //! Messages that the engine makes: a question from text, and evidence put in front of a question.
 
+use crate::json_text::value_text;
 use super::json::{self, Object};
 use super::parse::MAX_NESTING;
 use crate::error::{Error, Result};
@@ -37,7 +38,7 @@ pub fn user_message_with_evidence(question_raw: &str, format: Format, evidence_t
         }
         found => return Err(json::field_error(field, "the question's text or parts", found.as_deref())),
     }
-    Ok(Value::Object(question as Object).to_string())
+    Ok(value_text(&Value::Object(question as Object)))
 }
 
 fn joined(evidence: &str, question: &str) -> String {

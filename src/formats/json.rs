@@ -1,5 +1,6 @@
 //! Reading the caller's JSON text: nesting limit, lone surrogates, and typed errors that name a field and no content.
 
+use crate::json_text::value_text;
 use crate::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -154,7 +155,7 @@ pub(super) fn at<'a>(object: &'a Object, path: &[&str]) -> Option<&'a Value> {
 pub(super) fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => value_text(other),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rendering: chosen messages as the messages of a request, byte for byte where nothing has to change.
 
+use crate::json_text::value_text;
 use super::call_id::CallIds;
 use super::element::{Content, Element, elements};
 use super::json::Object;
@@ -251,7 +252,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
         };
         let seqs = used.iter().filter_map(|index| self.sources.get(*index)?.seq).collect();
         let message = write::message(self.target, &envelope, &items);
-        let rendered = message.map(|message| RenderedMessage { json: message.to_string(), seqs, role, exact: false });
+        let rendered = message.map(|message| RenderedMessage { json: value_text(&message), seqs, role, exact: false });
         (rendered, lossy)
     }
 

@@ -1,5 +1,6 @@
 //! Shortening tool results inside their envelopes (R8): ids, names and everything around the output stay.
 
+use crate::json_text::value_text;
 use super::json::{self, Object, text};
 use super::parse::MAX_NESTING;
 use crate::error::Result;
@@ -31,7 +32,7 @@ pub fn shrink_tool_results(
             part.get("type").is_some_and(|kind| kind == "tool-result") && cutter.shorten_model(part)
         }),
     };
-    Ok(changed.then(|| Value::Object(object).to_string()))
+    Ok(changed.then(|| value_text(&Value::Object(object))))
 }
 
 /// Applies a change to every object of a list; whether any changed.
@@ -59,7 +60,7 @@ impl Cutter<'_> {
             Value::Array(items) if items.iter().all(|item| item.get("type").is_some_and(Value::is_string)) => {
                 return self.shorten_list(items);
             }
-            ref other => self.cut(&other.to_string()),
+            ref other => self.cut(&value_text(other)),
         };
         text.map(|text| *value = Value::String(text)).is_some()
     }

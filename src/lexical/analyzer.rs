@@ -218,7 +218,12 @@ impl Scan<'_> {
             self.emit_raw(compound, TermKind::Identifier, position);
         }
         for piece in compound.split(is_connector).filter(|piece| !piece.is_empty()) {
-            self.piece(without_elision(piece), has_connector, position);
+            let piece = without_elision(piece);
+            self.piece(piece, has_connector, position);
+            if let Some((head, tail)) = split_at_apostrophe(piece) {
+                self.emit_word(head, TermKind::Part, position);
+                self.emit_word(tail, TermKind::Part, position);
+            }
         }
     }
 
@@ -229,7 +234,8 @@ impl Scan<'_> {
             self.emit_word(piece, kind, position);
             return;
         }
-        self.emit_raw(piece, TermKind::Identifier, position);
+        // Stemmed, because in lower case nobody can tell it from a word.
+        self.emit_word(piece, TermKind::Identifier, position);
         self.sub_word(&piece[..start], position);
         while start < piece.len() {
             let end = next_sub_word(piece, start);
@@ -319,14 +325,19 @@ fn compound_length(text: &str) -> usize {
 
 /// The word without a possessive `'s` at its end and without a French or Italian elided article at its start.
 fn without_elision(piece: &str) -> &str {
-    let Some(position) = piece.find(is_apostrophe) else { return piece };
-    let mark = piece[position..].chars().next().map_or(1, char::len_utf8);
-    let (head, tail) = (&piece[..position], &piece[position + mark..]);
+    let Some((head, tail)) = piece.split_once(is_apostrophe) else { return piece };
     if matches!(tail, "s" | "S") && !head.is_empty() {
         return head;
     }
     let is_article = ["l", "d", "j", "m", "n", "s", "t", "c", "qu"].iter().any(|one| head.eq_ignore_ascii_case(one));
     if is_article && tail.chars().count() > 1 { tail } else { piece }
+}
+
+/// The parts of "İstanbul'da" or "O'Brien"; `None` for a word without apostrophe or an English contraction ("don't").
+fn split_at_apostrophe(piece: &str) -> Option<(&str, &str)> {
+    let (head, tail) = piece.split_once(is_apostrophe)?;
+    let is_contraction = ["t", "re", "ve", "ll", "d", "m"].iter().any(|one| tail.eq_ignore_ascii_case(one));
+    (!is_contraction).then_some((head, tail))
 }
 
 /// Where the sub-word after the one at `from` begins: at an underscore, a change from lower to upper case, between

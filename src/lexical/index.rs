@@ -2,6 +2,7 @@
 
 use super::analyzer::{Analyzer, Side, TermKind};
 use super::postings::Postings;
+use crate::sorted_map::SortedSet;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -173,6 +174,14 @@ impl LexicalIndex {
         }
     }
 
+    /// How many documents hold the term.
+    #[must_use]
+    pub fn document_frequency(&self, term: u64) -> usize {
+        let mut holders = 0;
+        self.for_each_posting(term, |_, _| holders += 1);
+        holders
+    }
+
     /// Distinct terms.
     #[must_use]
     pub fn term_count(&self) -> usize {
@@ -189,8 +198,8 @@ impl LexicalIndex {
 
     /// The best `limit` documents by plain BM25, best first, newest first among equals.
     ///
-    /// Stop words of the question count only when there is nothing else in it. idf is squared (the squares scaled to
-    /// the rarest term's idf), so that many common words cannot outvote a rare one.
+    /// Stop words of the question count only when there is nothing else in it. idf is squared, so that many common words
+    /// cannot outvote a rare one. [`crate::retrieval::MessageIndex`] does more; this is for texts without neighbours.
     #[must_use]
     pub fn search(&self, analyzer: &Analyzer, question: &str, limit: usize) -> Vec<LexicalHit> {
         let mut scores = vec![0.0_f32; self.capacity()];
@@ -209,10 +218,8 @@ impl LexicalIndex {
                 *score += idf * idf * saturation((*frequency).into(), self.length(*document).into(), mean_length);
             }
         }
-        let mut hits: Vec<LexicalHit> = touched
-            .into_iter()
-            .map(|document| LexicalHit { document, score: scores[document as usize] })
-            .collect();
+        let mut hits: Vec<LexicalHit> =
+            touched.into_iter().map(|document| LexicalHit { document, score: scores[document as usize] }).collect();
         hits.sort_unstable_by(|left, right| {
             right.score.total_cmp(&left.score).then_with(|| right.document.cmp(&left.document))
         });
@@ -250,8 +257,9 @@ pub struct QuestionTerm {
 #[must_use]
 pub fn question_terms(analyzer: &Analyzer, question: &str) -> Vec<QuestionTerm> {
     let mut terms: Vec<QuestionTerm> = Vec::new();
+    let mut seen = SortedSet::new();
     analyzer.terms(question, Side::Question, &mut |term| {
-        if !terms.iter().any(|other| other.hash == term.hash) {
+        if seen.insert(term.hash) {
             let text = term.text.to_owned();
             terms.push(QuestionTerm { hash: term.hash, kind: term.kind, text, position: term.position });
         }

@@ -8,15 +8,20 @@ use super::question::Question;
 use super::timeline::{NONE, Timeline};
 use crate::lexical::{LexicalIndex, QuestionTerm, TermKind, inverse_document_frequency, saturation};
 
-/// Shares at which a message's terms count for its neighbours. The words of the message before matter most: it is often
-/// the question that this one answers (+6 recall@10 on chat turns).
-const CONTEXT_FROM_PREVIOUS: f32 = 0.5;
-const CONTEXT_FROM_NEXT: f32 = 0.2;
-const WINDOW_FROM_NEIGHBOUR: f32 = 0.7;
-const WINDOW_FROM_SECOND: f32 = 0.4;
+/// Shares, in tenths, at which a message's terms count for its neighbours. The words of the message before matter most:
+/// it is often the question that this one answers (+6 recall@10 on chat turns). Whole tenths, because sums of whole
+/// numbers are the same in any order, so that a score does not depend on the order in which messages came.
+const WHOLE: f32 = 10.0;
+const CONTEXT_FROM_PREVIOUS: f32 = 5.0;
+const CONTEXT_FROM_NEXT: f32 = 2.0;
+const WINDOW_FROM_NEIGHBOUR: f32 = 7.0;
+const WINDOW_FROM_SECOND: f32 = 4.0;
 
 /// What a term found only in the message's window counts for its coverage.
 const WINDOW_COVERAGE: f32 = 0.5;
+
+/// Most terms that one question is looked up by.
+const MAX_TERMS: usize = 96;
 
 /// Which documents a search sees.
 pub(super) struct Scope<'a> {
@@ -28,17 +33,19 @@ pub(super) struct Scope<'a> {
     pub documents: f32,
     /// Sessions in the scope.
     pub sessions: f32,
-    /// Mean terms of a message, and of a session.
+    /// Mean terms of a message, and, counted as its parts are, of a context, a window and a session.
     pub message_terms: f32,
+    pub context_terms: f32,
+    pub window_terms: f32,
     pub session_terms: f32,
 }
 
 impl<'a> Scope<'a> {
     pub fn new(timeline: &'a Timeline, lexical: &'a LexicalIndex, conversation: Option<u32>) -> Self {
         let (documents, sessions, terms) = match conversation {
-            Some(conversation) => timeline
-                .track(conversation)
-                .map_or((0.0, 0.0, 0.0), |track| (track.documents.len() as f32, track.sessions as f32, track.terms as f32)),
+            Some(conversation) => timeline.track(conversation).map_or((0.0, 0.0, 0.0), |track| {
+                (track.documents.len() as f32, track.sessions as f32, track.terms as f32)
+            }),
             None => {
                 let documents = lexical.len() as f32;
                 (documents, timeline.sessions() as f32, lexical.mean_length() * documents)
@@ -46,7 +53,21 @@ impl<'a> Scope<'a> {
         };
         let message_terms = (terms / documents.max(1.0)).max(1.0);
         let session_terms = (terms / sessions.max(1.0)).max(1.0);
-        Self { timeline, lexical, conversation, documents, sessions, message_terms, session_terms }
+        // How many of the messages have a neighbour, and a second one, on a given side.
+        let neighbours = 1.0 - sessions / documents.max(1.0);
+        let seconds = (1.0 - 2.0 * sessions / documents.max(1.0)).max(0.0);
+        Self {
+            timeline,
+            lexical,
+            conversation,
+            documents,
+            sessions,
+            message_terms,
+            context_terms: message_terms * (1.0 + (CONTEXT_FROM_PREVIOUS + CONTEXT_FROM_NEXT) / WHOLE * neighbours),
+            window_terms: message_terms
+                * (1.0 + 2.0 * (WINDOW_FROM_NEIGHBOUR * neighbours + WINDOW_FROM_SECOND * seconds) / WHOLE),
+            session_terms,
+        }
     }
 
     fn sees(&self, document: u32) -> bool {
@@ -101,7 +122,7 @@ impl Evidence {
         };
         let mut counts =
             Counts { message: zeros(), context: zeros(), window: zeros(), session: zeros(), ..Counts::default() };
-        for term in &question.terms {
+        for term in rarest(&question.terms, scope.lexical) {
             evidence.add_term(scope, term, &mut counts);
         }
         if evidence.ideal > 0.0 {
@@ -126,9 +147,11 @@ impl Evidence {
         let rate = everywhere / scope.lexical.len().max(1) as f32;
         let idf = inverse_document_frequency(scope.documents, holders.max(rate * scope.documents));
         // A Hangul word with its particle is often new although its stem, in its bigrams, is not.
-        let is_hangul_word = term.text.starts_with(|first| matches!(first, '\u{AC00}'..='\u{D7AF}')) && term.text.chars().nth(2).is_some();
+        let is_hangul_word = term.text.starts_with(|first| matches!(first, '\u{AC00}'..='\u{D7AF}'))
+            && term.text.chars().nth(2).is_some();
         if !(term.kind == TermKind::Gram && is_hangul_word && holders == 0.0) {
-            self.ideal += idf;
+            // An unknown word counts as the rarest known one: it may be a synonym of what was said.
+            self.ideal += idf.min(inverse_document_frequency(scope.documents, 1.0));
         }
         counts.spread(scope.timeline);
         self.finish_messages(scope, idf, counts);
@@ -137,9 +160,6 @@ impl Evidence {
 
     fn finish_messages(&mut self, scope: &Scope<'_>, idf: f32, counts: &mut Counts) {
         let length = |document: u32| if document == NONE { 0.0 } else { f32::from(scope.lexical.length(document)) };
-        let mean = scope.message_terms;
-        let context_mean = mean * (1.0 + CONTEXT_FROM_PREVIOUS + CONTEXT_FROM_NEXT);
-        let window_mean = mean * (1.0 + 2.0 * (WINDOW_FROM_NEIGHBOUR + WINDOW_FROM_SECOND));
         for document in counts.touched.drain(..) {
             let at = document as usize;
             let own = length(document);
@@ -149,16 +169,17 @@ impl Evidence {
             }
             let message = std::mem::take(&mut counts.message[at]);
             if message > 0.0 {
-                self.message[at] += idf * saturation(message, own, mean);
+                self.message[at] += idf * saturation(message, own, scope.message_terms);
             }
             let context = std::mem::take(&mut counts.context[at]);
             if context > 0.0 {
-                let terms = own + CONTEXT_FROM_PREVIOUS * previous + CONTEXT_FROM_NEXT * next;
-                self.context[at] += idf * saturation(context, terms, context_mean);
+                let terms = own + (CONTEXT_FROM_PREVIOUS * previous + CONTEXT_FROM_NEXT * next) / WHOLE;
+                self.context[at] += idf * saturation(context / WHOLE, terms, scope.context_terms);
             }
-            let terms =
-                own + WINDOW_FROM_NEIGHBOUR * (previous + next) + WINDOW_FROM_SECOND * (second_before + second_after);
-            self.window[at] += idf * saturation(std::mem::take(&mut counts.window[at]), terms, window_mean);
+            let around =
+                WINDOW_FROM_NEIGHBOUR * (previous + next) + WINDOW_FROM_SECOND * (second_before + second_after);
+            let window = std::mem::take(&mut counts.window[at]) / WHOLE;
+            self.window[at] += idf * saturation(window, own + around / WHOLE, scope.window_terms);
             self.coverage[at] += idf * if message > 0.0 { 1.0 } else { WINDOW_COVERAGE };
         }
     }
@@ -172,6 +193,23 @@ impl Evidence {
             self.session[at] += idf * saturation(count, terms, scope.session_terms);
         }
     }
+}
+
+/// The terms that a question is answered by: all, or of a very long question the rarest, in order.
+fn rarest<'a>(terms: &'a [QuestionTerm], lexical: &LexicalIndex) -> Vec<&'a QuestionTerm> {
+    if terms.len() <= MAX_TERMS {
+        return terms.iter().collect();
+    }
+    let mut known: Vec<(usize, usize)> = terms
+        .iter()
+        .zip(0..)
+        .map(|(term, position)| (lexical.document_frequency(term.hash), position))
+        .filter(|(holders, _)| *holders > 0)
+        .collect();
+    crate::sorting::sort(&mut known);
+    known.truncate(MAX_TERMS);
+    crate::sorting::sort_by_key(&mut known, &|(_, position)| *position);
+    known.into_iter().map(|(_, position)| &terms[position]).collect()
 }
 
 impl Counts {
@@ -188,7 +226,7 @@ impl Counts {
             let [previous, next, second_before, second_after] = timeline.neighbours(document);
             self.message[document as usize] += frequency;
             let shares = [
-                (document, 1.0, 1.0),
+                (document, WHOLE, WHOLE),
                 (next, CONTEXT_FROM_PREVIOUS, WINDOW_FROM_NEIGHBOUR),
                 (previous, CONTEXT_FROM_NEXT, WINDOW_FROM_NEIGHBOUR),
                 (second_before, 0.0, WINDOW_FROM_SECOND),

@@ -6,12 +6,16 @@
 use super::gate_words::{
     DETAIL, DETAIL_PIECES, PAST, PAST_PIECES, POINTING, POINTING_PIECES, SMALL_TALK, SMALL_TALK_PIECES,
 };
+use super::message_index::MessageIndex;
+use super::question::{is_technical, readable};
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
+use serde::{Deserialize, Serialize};
 use crate::sorted_map::SortedSet;
 
 /// What the caller asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Retrieval {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RetrievalChoice {
     /// The gate decides.
     #[default]
     Auto,
@@ -21,33 +25,20 @@ pub enum Retrieval {
     Never,
 }
 
-impl Retrieval {
-    /// Reads `auto`, `always` or `never`.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "always" => Some(Self::Always),
-            "never" => Some(Self::Never),
-            _ => None,
-        }
-    }
-}
-
 /// The question and what the model sees anyway.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct GateRequest<'a> {
     /// The question.
     pub question: &'a str,
     /// What the caller asked for.
-    pub retrieval: Retrieval,
-    /// Texts of the recent window, in any order.
-    pub recent: &'a [&'a str],
-    /// Whether there is any message outside the recent window.
-    pub has_older: bool,
-    /// Share of the question's terms, by idf, that the best older message has ([`super::Scores::coverage`]), where the
-    /// caller has looked already.
-    pub best_coverage: Option<f32>,
+    pub choice: RetrievalChoice,
+    /// Texts of the recent window, oldest first.
+    pub recent_texts: &'a [&'a str],
+    /// Messages that could be retrieved ([`MessageIndex::messages_outside`]).
+    pub messages_outside: usize,
+    /// The index that would be searched: gives the analyzer, and the best lexical evidence where the question looks
+    /// like a follow-up.
+    pub index: &'a MessageIndex,
 }
 
 /// Whether to retrieve, and why.
@@ -62,8 +53,10 @@ pub struct Decision {
     pub exact_detail: bool,
 }
 
-/// Share of a question's content terms that must be in the recent window for the question to be a follow-up.
-const FOLLOW_UP_SHARE: f32 = 0.75;
+/// Share of a question's content terms that must stand together, in one recent message or two neighbouring ones, for the
+/// question to be a follow-up: all. Terms scattered over a long window answer nothing: pooled, a window of 150 messages
+/// "answered" a quarter of the sample conversation's questions about something older.
+const FOLLOW_UP_SHARE: f32 = 0.99;
 /// Below this share the topic has shifted.
 const SHIFT_SHARE: f32 = 0.5;
 /// An older message that has so much more of the question than the recent window is worth a look.
@@ -73,24 +66,27 @@ const SMALL_TALK_CHARACTERS: usize = 80;
 
 /// Decides.
 #[must_use]
-pub fn decide(analyzer: &Analyzer, request: &GateRequest<'_>) -> Decision {
+pub fn decide(request: &GateRequest<'_>) -> Decision {
+    let analyzer = request.index.analyzer();
     let reading = Reading::new(analyzer, request.question);
     let exact_detail = reading.asks_detail || reading.has_identifier;
     let decision = |retrieve: bool, reasons: Vec<&'static str>| Decision { retrieve, reasons, exact_detail };
-    if request.retrieval == Retrieval::Never {
+    if request.choice == RetrievalChoice::Never {
         return decision(false, vec!["never"]);
     }
-    if !request.has_older {
+    if request.messages_outside == 0 {
         return decision(false, vec!["nothing_older"]);
     }
-    if request.retrieval == Retrieval::Always {
+    if request.choice == RetrievalChoice::Always {
         return decision(true, vec!["always"]);
     }
     if reading.is_small_talk && !reading.points_back {
         return decision(false, vec!["small_talk"]);
     }
-    let known = terms_of(analyzer, request.recent);
-    let share = reading.share_in(&known);
+    let recent: Vec<SortedSet<u64>> = request.recent_texts.iter().map(|text| terms_of(analyzer, text)).collect();
+    let known = |hash: u64| recent.iter().any(|terms| terms.contains(&hash));
+    let share = reading.share(&known);
+    let share_together = share.map(|_| reading.best_share_together(&recent));
     let mut reasons = Vec::new();
     let mut add = |holds: bool, reason: &'static str| {
         if holds {
@@ -99,30 +95,32 @@ pub fn decide(analyzer: &Analyzer, request: &GateRequest<'_>) -> Decision {
     };
     let is_missing = share.is_some_and(|share| share < FOLLOW_UP_SHARE);
     add(reading.points_back, "past_reference");
-    add(reading.asks_detail && (is_missing || share.is_none()), "exact_detail");
+    add(reading.asks_detail && share.is_some(), "exact_detail");
     add(reading.has_identifier && is_missing, "identifier");
-    let has_unknown_name = reading.names.iter().any(|name| !known.contains(name));
-    let points_nowhere = reading.points_somewhere && request.recent.is_empty();
+    let has_unknown_name = reading.names.iter().any(|name| !known(*name));
+    let points_nowhere = reading.points_somewhere && request.recent_texts.is_empty();
     add(has_unknown_name || points_nowhere, "unresolved_mention");
-    let points_at_recent = reading.points_somewhere && !request.recent.is_empty() && reading.word_count() <= 2;
+    let points_at_recent = reading.points_somewhere && !request.recent_texts.is_empty() && reading.word_count() <= 2;
     add(share.is_some_and(|share| share < SHIFT_SHARE) && !points_at_recent, "topic_shift");
-    let lead = request.best_coverage.unwrap_or(0.0) - share.unwrap_or(0.0);
-    add(lead > OLDER_LEAD && share.is_some(), "older_match");
+    if let Some(share) = share_together.filter(|_| reasons.is_empty()) {
+        // The recent window's own messages cannot lead it, so what leads is older.
+        if request.index.best_coverage(request.question) - share > OLDER_LEAD {
+            reasons.push("older_match");
+        }
+    }
     if !reasons.is_empty() {
         return decision(true, reasons);
     }
-    let is_follow_up =
-        points_at_recent || share.is_none_or(|share| share >= FOLLOW_UP_SHARE) && !request.recent.is_empty();
+    let is_follow_up = points_at_recent
+        || share_together.is_none_or(|share| share >= FOLLOW_UP_SHARE) && !request.recent_texts.is_empty();
     if is_follow_up { decision(false, vec!["answered_by_recent"]) } else { decision(true, vec!["in_doubt"]) }
 }
 
-fn terms_of(analyzer: &Analyzer, texts: &[&str]) -> SortedSet<u64> {
+fn terms_of(analyzer: &Analyzer, text: &str) -> SortedSet<u64> {
     let mut terms = SortedSet::new();
-    for text in texts {
-        analyzer.terms(text, Side::Document, &mut |term| {
-            terms.insert(term.hash);
-        });
-    }
+    analyzer.terms(text, Side::Document, &mut |term| {
+        terms.insert(term.hash);
+    });
     terms
 }
 
@@ -141,6 +139,7 @@ struct Reading {
 
 impl Reading {
     fn new(analyzer: &Analyzer, question: &str) -> Self {
+        let question = readable(question);
         let text = analyzer.normalized(question);
         let mut content = Vec::new();
         let mut names = Vec::new();
@@ -188,11 +187,21 @@ impl Reading {
         self.content.chunk_by(|left, right| left.0 == right.0).count()
     }
 
-    /// Share of the content words that have a term among these; `None` when there is no content word.
-    fn share_in(&self, known: &SortedSet<u64>) -> Option<f32> {
+    /// The largest share of the content words that one message and the next have together.
+    fn best_share_together(&self, recent: &[SortedSet<u64>]) -> f32 {
+        let pairs = (0..recent.len()).map(|index| (recent.get(index), recent.get(index + 1)));
+        let share = |(one, next): (Option<&SortedSet<u64>>, Option<&SortedSet<u64>>)| {
+            let is_in = |terms: Option<&SortedSet<u64>>, hash| terms.is_some_and(|terms| terms.contains(&hash));
+            self.share(&|hash| is_in(one, hash) || is_in(next, hash)).unwrap_or(0.0)
+        };
+        pairs.map(share).fold(0.0, f32::max)
+    }
+
+    /// Share of the content words of which a term is known; `None` when there is no content word.
+    fn share(&self, known: &dyn Fn(u64) -> bool) -> Option<f32> {
         let mut shares = Vec::new();
         for word in self.content.chunk_by(|left, right| left.0 == right.0) {
-            let found = word.iter().filter(|(_, hash)| known.contains(hash)).count();
+            let found = word.iter().filter(|(_, hash)| known(*hash)).count();
             shares.push(found as f32 / word.len() as f32);
         }
         (!shares.is_empty()).then(|| shares.iter().sum::<f32>() / shares.len() as f32)
@@ -210,14 +219,9 @@ fn has_phrase(words: &str, phrase: &str) -> bool {
 fn has_quotation(text: &str) -> bool {
     let pairs = [('"', '"'), ('“', '”'), ('`', '`'), ('「', '」'), ('«', '»'), ('„', '“')];
     pairs.iter().any(|(open, close)| {
-        text.split_once(*open).is_some_and(|(_, rest)| rest.split_once(*close).is_some_and(|(inner, _)| inner.len() > 1))
+        text.split_once(*open)
+            .is_some_and(|(_, rest)| rest.split_once(*close).is_some_and(|(inner, _)| inner.len() > 1))
     })
-}
-
-/// A compound that is no hyphenated word: with a digit, an underscore, a path, a dot, or upper case within.
-fn is_technical(compound: &str) -> bool {
-    compound.contains(|letter: char| letter.is_ascii_digit() || matches!(letter, '_' | '/' | '\\' | '.' | ':' | '@' | '#'))
-        || !compound.contains('-')
 }
 
 /// Whether the word at this place is capitalised without beginning a sentence.
@@ -240,6 +244,8 @@ fn is_small_in_pieces(folded: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Role;
+    use crate::retrieval::Document;
 
     const RECENT: &[&str] = &[
         "The cache layer uses Redis with a TTL of five minutes.",
@@ -247,15 +253,25 @@ mod tests {
         "캐시는 레디스로 구현했습니다",
     ];
 
+    fn index() -> MessageIndex {
+        let mut index = MessageIndex::new(Analyzer::default(), None);
+        for (text, seq) in ["Where shall we host it?", "Which cache do you like?"].into_iter().zip(1..) {
+            index.add(&Document { conversation: 1, seq, role: Role::User, speaker: None, created_at_ms: 0.0, text });
+        }
+        index
+    }
+
+    fn decide_with(
+        question: &str,
+        choice: RetrievalChoice,
+        recent_texts: &[&str],
+        messages_outside: usize,
+    ) -> Decision {
+        decide(&GateRequest { question, choice, recent_texts, messages_outside, index: &index() })
+    }
+
     fn ask(question: &str) -> Decision {
-        let request = GateRequest {
-            question,
-            retrieval: Retrieval::Auto,
-            recent: RECENT,
-            has_older: true,
-            best_coverage: None,
-        };
-        decide(&Analyzer::default(), &request)
+        decide_with(question, RetrievalChoice::Auto, RECENT, 2)
     }
 
     #[test]
@@ -266,6 +282,8 @@ mod tests {
             "Was hatten wir vorhin zum Cache besprochen?",
             "¿Recuerdas el cache?",
             "Tu te souviens du cache Redis ?",
+            "Le cache dont on parlait tout à l’heure",
+            "As-tu dit le TTL du cache ?",
             "아까 캐시 얘기했던 거 뭐였지?",
             "さっきのキャッシュの話は?",
             "之前说的缓存方案是什么?",
@@ -278,8 +296,18 @@ mod tests {
     #[test]
     fn small_talk_in_many_languages() {
         for question in [
-            "Thanks, that's great!", "ok", "Good morning", "Danke, super!", "¡Muchas gracias!", "Merci beaucoup",
-            "고마워요!", "ありがとうございます。", "谢谢你!", "👍", "", "Hello there",
+            "Thanks, that's great!",
+            "ok",
+            "Good morning",
+            "Danke, super!",
+            "¡Muchas gracias!",
+            "Merci beaucoup",
+            "고마워요!",
+            "ありがとうございます。",
+            "谢谢你!",
+            "👍",
+            "",
+            "Hello there",
         ] {
             let decision = ask(question);
             assert!(!decision.retrieve, "{question}: {decision:?}");
@@ -309,7 +337,7 @@ mod tests {
 
     #[test]
     fn follow_ups_do_not() {
-        for question in ["Why is the Redis TTL too short?", "Why?", "Can you make it shorter?"] {
+        for question in ["Why is the Redis TTL too short?", "Why?", "Which one?", "Can you make it shorter?"] {
             let decision = ask(question);
             assert_eq!(decision.reasons, ["answered_by_recent"].to_vec(), "{question}");
         }
@@ -317,22 +345,16 @@ mod tests {
 
     #[test]
     fn the_caller_and_the_store_come_first() {
-        let request = GateRequest {
-            question: "thanks",
-            retrieval: Retrieval::Always,
-            recent: RECENT,
-            has_older: true,
-            best_coverage: None,
-        };
-        let analyzer = Analyzer::default();
-        assert_eq!(decide(&analyzer, &request).reasons, ["always"]);
-        let never = GateRequest { retrieval: Retrieval::Never, ..request };
-        assert_eq!(decide(&analyzer, &never).reasons, ["never"]);
-        let nothing = GateRequest { has_older: false, ..request };
-        assert_eq!(decide(&analyzer, &nothing).reasons, ["nothing_older"]);
-        let blank = GateRequest { question: "Can you make it shorter?", recent: &[], retrieval: Retrieval::Auto, ..request };
-        assert!(decide(&analyzer, &blank).reasons.contains(&"unresolved_mention"));
-        let older = GateRequest { question: "Why is Redis slow?", retrieval: Retrieval::Auto, best_coverage: Some(1.0), ..request };
-        assert!(decide(&analyzer, &older).reasons.contains(&"older_match"));
+        assert_eq!(decide_with("thanks", RetrievalChoice::Always, RECENT, 2).reasons, ["always"]);
+        assert_eq!(decide_with("Which port?", RetrievalChoice::Never, RECENT, 2).reasons, ["never"]);
+        assert_eq!(decide_with("Which port?", RetrievalChoice::Always, RECENT, 0).reasons, ["nothing_older"]);
+        let blank = decide_with("Can you make it shorter?", RetrievalChoice::Auto, &[], 2);
+        assert!(blank.reasons.contains(&"unresolved_mention"));
+    }
+
+    #[test]
+    fn an_older_message_that_says_more_counts() {
+        // Points at the recent window, so not a new topic; but the only message with its words is older.
+        assert_eq!(ask("Shall we host it?").reasons, ["older_match"]);
     }
 }

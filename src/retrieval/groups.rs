@@ -2,6 +2,7 @@
 
 use super::message_index::Hit;
 use crate::message::Seq;
+use crate::sorting;
 use crate::sorted_map::SortedSet;
 
 /// A range of messages of one conversation, both ends included.
@@ -17,26 +18,34 @@ pub struct Range {
 
 /// How hits are made into groups.
 #[derive(Clone, Copy)]
-pub struct Expansion<'a> {
+pub struct GroupRequest<'a> {
     /// Messages before a hit that go with it.
     pub before: u32,
     /// Messages after a hit that go with it.
     pub after: u32,
     /// First and last message of the turn group that a message is in. A message that is in no group is its own.
     pub turn_group: &'a dyn Fn(u32, Seq) -> (Seq, Seq),
-    /// The newest message of a conversation; 0 when it has none.
+    /// The newest message of a conversation that may be in a group: the newest there is, or the last one before the
+    /// recent window; 0 for none.
     pub last_seq: &'a dyn Fn(u32) -> Seq,
-    /// What is in the context already: the recent window, messages behind a summary that is shown whole.
-    pub present: &'a [Range],
-    /// Content hashes ([`crate::lexical::Analyzer::content_hash`]) of texts that are in the context already.
-    pub present_texts: &'a [u64],
+}
+
+/// What is in the context already.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Present<'a> {
+    /// Messages: the recent window, or what stands behind a summary that is shown whole.
+    pub ranges: &'a [Range],
+    /// Content hashes ([`crate::lexical::Analyzer::content_hash`]) of texts.
+    pub texts: &'a [u64],
 }
 
 /// Hits and what goes with them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageGroup {
-    /// Its messages.
-    pub range: Range,
+    /// The conversation's number.
+    pub conversation: u32,
+    /// Its messages, without a gap, oldest first.
+    pub seqs: Vec<Seq>,
     /// The best score of its hits.
     pub score: f32,
     /// Its hits, in order of seq.
@@ -45,37 +54,55 @@ pub struct MessageGroup {
 
 /// Makes hits into groups, best first.
 ///
-/// A group is a hit with [`Expansion::before`] and [`Expansion::after`] messages, widened to whole turn groups.
-/// Overlapping and adjacent groups of one conversation are one. Left out are turn groups of which any message is present
-/// already, and hits whose text, but for form, is present already or belongs to a better hit.
+/// A group is a hit with [`GroupRequest::before`] and [`GroupRequest::after`] messages, widened to whole turn groups.
+/// Overlapping and adjacent groups of one conversation are one, so that no message comes twice.
 #[must_use]
-pub fn expand(hits: &[Hit], expansion: &Expansion<'_>) -> Vec<MessageGroup> {
-    let mut seen: SortedSet<u64> = expansion.present_texts.iter().copied().collect();
+pub fn expand(hits: &[Hit], request: &GroupRequest<'_>) -> Vec<MessageGroup> {
+    join(hits.iter().filter_map(|hit| Some((around(hit, request, &[])?, *hit))).collect())
+}
+
+/// The same without what is present: left out are turn groups of which any message is present, and hits whose text, but
+/// for form, is present or belongs to a better hit.
+#[must_use]
+pub fn expand_without(hits: &[Hit], request: &GroupRequest<'_>, present: &Present<'_>) -> Vec<MessageGroup> {
+    let mut seen: SortedSet<u64> = present.texts.iter().copied().collect();
     let mut pieces = Vec::new();
     for hit in hits {
         let is_repeat = hit.content_hash != 0 && !seen.insert(hit.content_hash);
-        if let Some(range) = around(hit, expansion).filter(|_| !is_repeat) {
-            pieces.push(MessageGroup { range, score: hit.score, hits: vec![*hit] });
+        if let Some(range) = around(hit, request, present.ranges).filter(|_| !is_repeat) {
+            pieces.push((range, *hit));
         }
     }
-    crate::sorting::sort_by_key(&mut pieces, &|group| (group.range.conversation, group.range.first_seq, group.range.last_seq));
-    let mut groups: Vec<MessageGroup> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        match groups.last_mut().filter(|group| touches(&group.range, &piece.range)) {
-            Some(group) => {
-                group.range.last_seq = group.range.last_seq.max(piece.range.last_seq);
-                group.score = group.score.max(piece.score);
-                group.hits.extend(piece.hits);
+    join(pieces)
+}
+
+fn join(mut pieces: Vec<(Range, Hit)>) -> Vec<MessageGroup> {
+    sorting::sort_by_key(&mut pieces, &|(range, _)| (range.conversation, range.first_seq, range.last_seq));
+    let mut joined: Vec<(Range, Vec<Hit>)> = Vec::with_capacity(pieces.len());
+    for (range, hit) in pieces {
+        match joined.last_mut().filter(|(other, _)| touches(other, &range)) {
+            Some((other, hits)) => {
+                other.last_seq = other.last_seq.max(range.last_seq);
+                hits.push(hit);
             }
-            None => groups.push(piece),
+            None => joined.push((range, vec![hit])),
         }
     }
-    for group in &mut groups {
-        crate::sorting::sort_by_key(&mut group.hits, &|hit| hit.seq);
-        group.hits.dedup_by_key(|hit| hit.seq);
-    }
-    crate::sorting::sort_by(&mut groups, &|left, right| {
-        let place = |group: &MessageGroup| (group.range.conversation, group.range.first_seq);
+    let mut groups: Vec<MessageGroup> = joined
+        .into_iter()
+        .map(|(range, mut hits)| {
+            sorting::sort_by_key(&mut hits, &|hit| hit.seq);
+            hits.dedup_by_key(|hit| hit.seq);
+            MessageGroup {
+                conversation: range.conversation,
+                seqs: (range.first_seq..=range.last_seq).collect(),
+                score: hits.iter().map(|hit| hit.score).fold(0.0, f32::max),
+                hits,
+            }
+        })
+        .collect();
+    sorting::sort_by(&mut groups, &|left, right| {
+        let place = |group: &MessageGroup| (group.conversation, group.seqs.first().copied());
         right.score.total_cmp(&left.score).then_with(|| place(left).cmp(&place(right)))
     });
     groups
@@ -86,22 +113,22 @@ fn touches(left: &Range, right: &Range) -> bool {
 }
 
 /// The hit's range: its own turn group, then turn groups before and after as far as wanted and not present.
-fn around(hit: &Hit, expansion: &Expansion<'_>) -> Option<Range> {
+fn around(hit: &Hit, request: &GroupRequest<'_>, present: &[Range]) -> Option<Range> {
     let conversation = hit.conversation;
-    let newest = (expansion.last_seq)(conversation);
+    let newest = (request.last_seq)(conversation);
     let turn_group = |seq: Seq| {
-        let (first, last) = (expansion.turn_group)(conversation, seq);
+        let (first, last) = (request.turn_group)(conversation, seq);
         (first.clamp(1, seq.max(1)), last.clamp(seq, newest.max(seq)))
     };
     let is_present = |first: Seq, last: Seq| {
         let overlaps = |range: &Range| range.first_seq <= last && first <= range.last_seq;
-        expansion.present.iter().any(|range| range.conversation == conversation && overlaps(range))
+        present.iter().any(|range| range.conversation == conversation && overlaps(range))
     };
     let (mut first_seq, mut last_seq) = turn_group(hit.seq);
     if hit.seq == 0 || hit.seq > newest || is_present(first_seq, last_seq) {
         return None;
     }
-    let wanted_first = hit.seq.saturating_sub(expansion.before).max(1);
+    let wanted_first = hit.seq.saturating_sub(request.before).max(1);
     while first_seq > wanted_first {
         let (first, last) = turn_group(first_seq - 1);
         if is_present(first, last) {
@@ -109,7 +136,7 @@ fn around(hit: &Hit, expansion: &Expansion<'_>) -> Option<Range> {
         }
         first_seq = first;
     }
-    let wanted_last = hit.seq.saturating_add(expansion.after).min(newest);
+    let wanted_last = hit.seq.saturating_add(request.after).min(newest);
     while last_seq < wanted_last {
         let (first, last) = turn_group(last_seq + 1);
         if is_present(first, last) {
@@ -138,17 +165,11 @@ mod tests {
     }
 
     fn ranges(groups: &[MessageGroup]) -> Vec<(Seq, Seq)> {
-        groups.iter().map(|group| (group.range.first_seq, group.range.last_seq)).collect()
+        groups.iter().map(|group| (group.seqs[0], *group.seqs.last().unwrap())).collect()
     }
 
-    const ALONE: Expansion<'_> = Expansion {
-        before: 1,
-        after: 1,
-        turn_group: &|_, seq| (seq, seq),
-        last_seq: &|_| 100,
-        present: &[],
-        present_texts: &[],
-    };
+    const ALONE: GroupRequest<'_> =
+        GroupRequest { before: 1, after: 1, turn_group: &|_, seq| (seq, seq), last_seq: &|_| 100 };
 
     #[test]
     fn near_hits_are_one_group_with_the_best_score() {
@@ -161,16 +182,18 @@ mod tests {
     #[test]
     fn what_is_present_is_left_out() {
         let present = [Range { conversation: 1, first_seq: 21, last_seq: 100 }];
-        let expansion = Expansion { present: &present, present_texts: &[1_050, 2_003], ..ALONE };
+        let present = Present { ranges: &present, texts: &[1_050, 2_003] };
         let hits = [hit(1, 20, 0.9), hit(1, 30, 0.8), hit(2, 3, 0.7), hit(2, 40, 0.6)];
-        assert_eq!(ranges(&expand(&hits, &expansion)), [(19, 20), (39, 41)]);
+        assert_eq!(ranges(&expand_without(&hits, &ALONE, &present)), [(19, 20), (39, 41)]);
     }
 
     #[test]
     fn the_same_text_comes_once() {
         let mut other = hit(2, 7, 0.5);
         other.content_hash = hit(1, 20, 0.0).content_hash;
-        assert_eq!(expand(&[hit(1, 20, 0.9), other], &ALONE).len(), 1);
+        let hits = [hit(1, 20, 0.9), other];
+        assert_eq!(expand_without(&hits, &ALONE, &Present::default()).len(), 1);
+        assert_eq!(expand(&hits, &ALONE).len(), 2);
     }
 
     proptest! {
@@ -186,18 +209,15 @@ mod tests {
             let hits: Vec<Hit> = seqs.iter().zip(0_u8..).map(|((conversation, seq), rank)| {
                 hit(*conversation, *seq, 1.0 - f32::from(rank) / 100.0)
             }).collect();
-            let expansion = Expansion {
-                before, after, turn_group: &of_three, last_seq: &|_| 60, present: &present, present_texts: &[],
-            };
-            let groups = expand(&hits, &expansion);
+            let request = GroupRequest { before, after, turn_group: &of_three, last_seq: &|_| 60 };
+            let groups = expand_without(&hits, &request, &Present { ranges: &present, texts: &[] });
             let mut messages = SortedSet::new();
             for group in &groups {
-                let range = group.range;
-                prop_assert_eq!((range.first_seq - 1) % 3, 0);
-                prop_assert_eq!(range.last_seq % 3, 0);
-                for seq in range.first_seq..=range.last_seq {
-                    prop_assert!(messages.insert((range.conversation, seq)));
-                    prop_assert!(!present.iter().any(|other| other.conversation == range.conversation
+                prop_assert_eq!((group.seqs[0] - 1) % 3, 0);
+                prop_assert_eq!(group.seqs.last().unwrap() % 3, 0);
+                for seq in group.seqs.iter().copied() {
+                    prop_assert!(messages.insert((group.conversation, seq)));
+                    prop_assert!(!present.iter().any(|other| other.conversation == group.conversation
                         && (other.first_seq..=other.last_seq).contains(&seq)));
                 }
             }
@@ -211,12 +231,10 @@ mod tests {
         }
 
         #[test]
-        fn a_nonsense_lookup_cannot_break_it(seq in any::<u32>(), bounds in any::<(u32, u32)>(), newest in any::<u32>()) {
-            let expansion = Expansion {
-                turn_group: &|_, _| bounds, last_seq: &|_| newest, ..ALONE
-            };
-            for group in expand(&[hit(1, seq, 0.5)], &expansion) {
-                prop_assert!(group.range.first_seq <= seq && seq <= group.range.last_seq);
+        fn a_nonsense_lookup_cannot_break_it(seq in 0_u32..99, bounds in (0_u32..99, 0_u32..99), newest in 0_u32..99) {
+            let request = GroupRequest { turn_group: &|_, _| bounds, last_seq: &|_| newest, ..ALONE };
+            for group in expand(&[hit(1, seq, 0.5)], &request) {
+                prop_assert!(group.seqs.contains(&seq));
             }
         }
     }

@@ -5,26 +5,33 @@ use crate::lexical::{Analyzer, QuestionTerm, Side, TermKind, hash_term, question
 use crate::message::Role;
 
 /// Folded words that ask for what is newest. Only with one of them does a message's age count.
+#[rustfmt::skip] // words in lines, not one to a line
 const NEWEST_WORDS: &[&str] = &[
-    "last", "latest", "recent", "recently", "newest", "lately", "currently", "yesterday", "today", "tonight", "zuletzt",
-    "letzte", "letzten", "letztes", "neueste", "neuesten", "aktuell", "gestern", "heute", "kurzlich", "ultimo",
-    "ultima", "reciente", "recientemente", "ayer", "hoy", "dernier", "derniere", "recent", "recemment", "hier",
+    "last", "latest", "recent", "recently", "newest", "lately", "currently", "yesterday", "today", "tonight",
+    "zuletzt", "letzte", "letzten", "letztes", "neueste", "neuesten", "aktuell", "gestern", "heute", "kurzlich",
+    "ultimo", "ultima", "reciente", "recientemente", "ayer", "hoy", "dernier", "derniere", "recent", "recemment",
+    "hier",
 ];
 
 /// The same for scripts without spaces: looked for anywhere in the text.
-const NEWEST_PIECES: &[&str] =
-    &["최근", "마지막", "방금", "어제", "오늘", "最近", "最新", "最後", "先ほど", "昨日", "今日", "最后", "刚才", "昨天", "今天"];
+#[rustfmt::skip] // words in lines, not one to a line
+const NEWEST_PIECES: &[&str] = &[
+    "최근", "마지막", "방금", "어제", "오늘", "最近", "最新", "最後", "先ほど", "昨日", "今日", "最后", "刚才",
+    "昨天", "今天",
+];
 
 /// Word pairs that name the assistant as the one who said it, and the person. Folded; looked for between spaces.
+#[rustfmt::skip] // words in lines, not one to a line
 const ASSISTANT_SAID: &[&str] = &[
     "you said", "you say", "you told", "you tell", "you suggested", "you suggest", "you recommended", "you recommend",
-    "you wrote", "you gave", "you give", "you mentioned", "you mention", "you proposed", "you propose", "you explained",
-    "your answer", "your suggestion", "your advice", "your recommendation", "your proposal", "hast du", "du hast",
-    "as tu", "tu as", "tu dijiste", "dijiste", "sugeriste", "recomendaste",
+    "you wrote", "you gave", "you give", "you mentioned", "you mention", "you proposed", "you propose",
+    "you explained", "your answer", "your suggestion", "your advice", "your recommendation", "your proposal",
+    "hast du", "du hast", "as-tu", "tu as", "tu dijiste", "dijiste", "sugeriste", "recomendaste",
 ];
+#[rustfmt::skip] // words in lines, not one to a line
 const USER_SAID: &[&str] = &[
     "i said", "i say", "i told", "i tell", "i asked", "i ask", "i mentioned", "i mention", "i wrote", "i gave",
-    "i wanted", "i decided", "i decide", "habe ich", "ich habe", "ai je", "j'ai", "te dije", "dije", "yo dije",
+    "i wanted", "i decided", "i decide", "habe ich", "ich habe", "ai-je", "te dije", "dije", "yo dije",
 ];
 
 /// A question, read once for one search.
@@ -32,7 +39,7 @@ const USER_SAID: &[&str] = &[
 pub(super) struct Question {
     /// Distinct terms to look up.
     pub terms: Vec<QuestionTerm>,
-    /// Compounds in it, as a whole.
+    /// Compounds in it, as a whole, hyphenated words left out.
     pub identifiers: Vec<u64>,
     /// Hashes of all its words, stop words included, sorted: names are looked up here.
     words: Vec<u64>,
@@ -44,11 +51,23 @@ pub(super) struct Question {
     pub asks_for_newest: bool,
 }
 
+/// Of a longer question (a pasted log, say) only the beginning is read.
+const MAX_QUESTION_BYTES: usize = 32 * 1024;
+
+/// The beginning of a text that is too long to be a question.
+pub(super) fn readable(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_QUESTION_BYTES)]
+}
+
 impl Question {
     pub fn new(analyzer: &Analyzer, text: &str, now_ms: f64) -> Self {
+        let text = readable(text);
         let terms = question_terms(analyzer, text);
-        let identifiers =
-            terms.iter().filter(|term| term.kind == TermKind::Identifier).map(|term| term.hash).collect();
+        let identifiers = terms
+            .iter()
+            .filter(|term| term.kind == TermKind::Identifier && is_technical(&term.text))
+            .map(|term| term.hash)
+            .collect();
         let mut words = Vec::new();
         let mut sequence: Vec<(usize, String)> = Vec::new();
         analyzer.terms(text, Side::Question, &mut |term| {
@@ -106,6 +125,13 @@ fn role_named(sequence: &[&str]) -> Option<Role> {
         (false, true) => Some(Role::User),
         _ => None,
     }
+}
+
+/// A compound that is no hyphenated word: with a digit, an underscore, a path, a dot, or upper case within.
+pub(super) fn is_technical(compound: &str) -> bool {
+    compound
+        .contains(|letter: char| letter.is_ascii_digit() || matches!(letter, '_' | '/' | '\\' | '.' | ':' | '@' | '#'))
+        || !compound.contains('-')
 }
 
 /// Whether a text asks something: a question mark of any script in it.

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::model_answer;
 use crate::prompt_text::single_line;
 use crate::records::SummarySection;
+use crate::json_text::value_text;
 use serde_json::{Map, Value};
 
 /// What an answer is measured against.
@@ -272,7 +273,7 @@ fn items_of(value: &Value) -> impl Iterator<Item = String> {
     };
     values.iter().filter_map(|value| match value {
         Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
+        Value::Number(_) => Some(value_text(value)),
         Value::Object(map) => Some(map.values().filter_map(Value::as_str).collect::<Vec<_>>().join("; ")),
         Value::Null | Value::Bool(_) | Value::Array(_) => None,
     })

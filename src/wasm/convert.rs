@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::formats::well_formed;
+use crate::json_text::{json_text, value_text};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
@@ -23,13 +24,13 @@ pub(super) fn policy(value: serde_json::Value) -> Result<crate::config::Policy> 
     if value.is_null() {
         return Ok(crate::config::Policy::default());
     }
-    serde_json::from_str(&value.to_string())
+    serde_json::from_str(&value_text(&value))
         .map_err(|error| Error::new(Code::InvalidConfig, format!("policy: {}", without_values(&error.to_string()))))
 }
 
 /// An answer as JSON text.
 pub(super) fn to_json<T: Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string(value).map_err(|_| not_handed_over())
+    json_text(value).map_err(|_| not_handed_over())
 }
 
 /// JSON text as plain data.
@@ -60,7 +61,8 @@ pub(super) fn to_js_error(error: &Error) -> JsValue {
 
 /// An error that the facade made of a failed callback; `otherwise` where it is something else.
 pub(super) fn error_from_js(value: &JsValue, otherwise: Code) -> Error {
-    let text = |name: &str| js_sys::Reflect::get(value, &JsValue::from_str(name)).ok().and_then(|value| value.as_string());
+    let text =
+        |name: &str| js_sys::Reflect::get(value, &JsValue::from_str(name)).ok().and_then(|value| value.as_string());
     let code = match text("code").as_deref() {
         Some("embedding_failed") => Code::EmbeddingFailed,
         Some("embedding_dimension_mismatch") => Code::EmbeddingDimensionMismatch,

@@ -2,7 +2,7 @@
 
 use super::convert::{error_from_js, to_js};
 use super::timer::Sleep;
-use crate::engine::Event;
+use crate::engine::{Event, Listener};
 use crate::error::{Code, Error, Result};
 use crate::ports::{Clock, Embedder, LanguageModel, LockGuard, Locks, ModelRequest, Pending};
 use js_sys::{Array, Float32Array, Function, JsString, Promise, Reflect};
@@ -49,7 +49,7 @@ impl<'a> Callbacks<'a> {
         Ok(Rc::new(JsLocks { try_lock: self.function("tryLock")? }))
     }
 
-    pub(super) fn events(&self) -> Result<Rc<dyn Fn(&Event)>> {
+    pub(super) fn events(&self) -> Result<Rc<Listener>> {
         let emit = self.function("emit")?;
         Ok(Rc::new(move |event: &Event| {
             if let Ok(payload) = to_js(&event.payload) {
@@ -125,7 +125,9 @@ impl Embedder for JsEmbedder {
                 .iter()
                 .map(|vector| vector.dyn_into::<Float32Array>().map(|vector| vector.to_vec()))
                 .collect::<std::result::Result<_, _>>()
-                .map_err(|_| Error::new(Code::EmbeddingFailed, "the embedding callback answered something that is not a vector"))
+                .map_err(|_| {
+                    Error::new(Code::EmbeddingFailed, "the embedding callback answered something that is not a vector")
+                })
         })
     }
 }

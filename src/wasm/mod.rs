@@ -10,14 +10,14 @@ mod host;
 mod timer;
 
 use crate::engine::{
-    AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host, NewConversation,
-    NewFact, Options, RecallRequest,
+    AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host,
+    NewConversation, NewFact, Options, RecallRequest,
 };
 use crate::error::{Error, Result};
 use crate::message::Seq;
+use crate::store::Storage;
 use crate::store::indexed_db::IndexedDbStore;
 use crate::store::memory::MemoryStore;
-use crate::store::Storage;
 use convert::{from_js, from_json, parsed, to_js_error, to_json};
 use serde::Deserialize;
 use std::cell::RefCell;

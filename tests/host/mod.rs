@@ -1,6 +1,7 @@
 //! A simulated host: scripted doubles of the five ports, for tests of the engine.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use futures_util::future::FutureExt;
 use std::cell::{Cell, RefCell};
@@ -104,13 +105,7 @@ pub enum EmbedFault {
 
 impl Default for WordEmbedder {
     fn default() -> Self {
-        Self {
-            id: "words".into(),
-            dimensions: 64,
-            batch: 16,
-            script: RefCell::default(),
-            texts: RefCell::default(),
-        }
+        Self { id: "words".into(), dimensions: 64, batch: 16, script: RefCell::default(), texts: RefCell::default() }
     }
 }
 
@@ -168,22 +163,20 @@ pub enum Answer {
     Hang,
 }
 
+/// Answers a request that the script has no answer for.
+pub type Answering = dyn Fn(&ModelRequest) -> Option<String>;
+
 /// A language model that answers from a script; when the script is empty, by `otherwise`.
 pub struct ScriptedModel {
     pub script: RefCell<VecDeque<(Purpose, Answer)>>,
     pub requests: RefCell<Vec<ModelRequest>>,
-    pub otherwise: Box<dyn Fn(&ModelRequest) -> Option<String>>,
+    pub otherwise: Box<Answering>,
     pub window: u32,
 }
 
 impl Default for ScriptedModel {
     fn default() -> Self {
-        Self {
-            script: RefCell::default(),
-            requests: RefCell::default(),
-            otherwise: Box::new(|_| None),
-            window: 32_000,
-        }
+        Self { script: RefCell::default(), requests: RefCell::default(), otherwise: Box::new(|_| None), window: 32_000 }
     }
 }
 
@@ -215,7 +208,9 @@ impl LanguageModel for ScriptedModel {
             Some(Answer::Text(text)) => std::future::ready(Ok(text)).boxed_local(),
             Some(Answer::Hang) => std::future::pending().boxed_local(),
             Some(Answer::Fail) => std::future::ready(Err(Error::new(Code::ModelFailed, "scripted"))).boxed_local(),
-            None => std::future::ready(otherwise.ok_or_else(|| Error::new(Code::ModelFailed, "no answer"))).boxed_local(),
+            None => {
+                std::future::ready(otherwise.ok_or_else(|| Error::new(Code::ModelFailed, "no answer"))).boxed_local()
+            }
         }
     }
 }
