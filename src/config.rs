@@ -4,11 +4,12 @@
 //! mark of 8,000 tokens, rerank weights .45/.25/.15/.15, groups of two messages before and two after.
 
 use crate::error::{Code, Error, Result};
-use serde::{Deserialize, Serialize};
+use crate::json_reader::{Fields, FromFields};
+use serde::Serialize;
 
 /// The policy of one memory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Policy {
     /// Section caps of a context.
     pub budget: BudgetPolicy,
@@ -26,9 +27,26 @@ pub struct Policy {
     pub vector_index: VectorIndexChoice,
 }
 
+impl FromFields for Policy {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            budget: fields.take_or("budget", default.budget),
+            recent: fields.take_or("recent", default.recent),
+            retrieval: fields.take_or("retrieval", default.retrieval),
+            compaction: fields.take_or("compaction", default.compaction),
+            facts: fields.take_or("facts", default.facts),
+            limits: fields.take_or("limits", default.limits),
+            vector_index: fields.take_or("vectorIndex", default.vector_index),
+        }
+    }
+}
+
 /// Most tokens per section. Where the window is too small for all of them, they shrink in proportion.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct BudgetPolicy {
     /// Reported for the system prompt; a longer prompt is sent whole all the same.
     pub system_tokens: u32,
@@ -48,6 +66,24 @@ pub struct BudgetPolicy {
     pub window_tokens: u32,
 }
 
+impl FromFields for BudgetPolicy {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            system_tokens: fields.take_or("systemTokens", default.system_tokens),
+            memory_tokens: fields.take_or("memoryTokens", default.memory_tokens),
+            summary_tokens: fields.take_or("summaryTokens", default.summary_tokens),
+            retrieved_tokens: fields.take_or("retrievedTokens", default.retrieved_tokens),
+            documents_tokens: fields.take_or("documentsTokens", default.documents_tokens),
+            recent_tokens: fields.take_or("recentTokens", default.recent_tokens),
+            reserve_tokens: fields.take_or("reserveTokens", default.reserve_tokens),
+            window_tokens: fields.take_or("windowTokens", default.window_tokens),
+        }
+    }
+}
+
 impl Default for BudgetPolicy {
     fn default() -> Self {
         Self {
@@ -64,14 +100,26 @@ impl Default for BudgetPolicy {
 }
 
 /// How much of the newest conversation stays as it was said.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RecentPolicy {
     /// By number of messages instead of by tokens, where given.
     pub max_messages: Option<u32>,
     /// When the window overflows, its start moves forward until this share of its room is used, so that the prefix
     /// then stays as it is for many turns. 0.1 to 1.
     pub keep_ratio: f64,
+}
+
+impl FromFields for RecentPolicy {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            max_messages: fields.take_or("maxMessages", default.max_messages),
+            keep_ratio: fields.take_or("keepRatio", default.keep_ratio),
+        }
+    }
 }
 
 impl Default for RecentPolicy {
@@ -81,7 +129,7 @@ impl Default for RecentPolicy {
 }
 
 /// Where retrieval looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Every remembered conversation of the user; the current one counts more.
@@ -91,9 +139,11 @@ pub enum Scope {
     Conversation,
 }
 
+crate::json_reader::json_names!(Scope { User: "user", Conversation: "conversation" });
+
 /// Retrieval of old messages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RetrievalPolicy {
     /// Where it looks.
     pub scope: Scope,
@@ -113,6 +163,24 @@ pub struct RetrievalPolicy {
     pub other_conversation_factor: f64,
 }
 
+impl FromFields for RetrievalPolicy {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            scope: fields.take_or("scope", default.scope),
+            before: fields.take_or("before", default.before),
+            after: fields.take_or("after", default.after),
+            top_k: fields.take_or("topK", default.top_k),
+            min_score: fields.take_or("minScore", default.min_score),
+            weights: fields.take_or("weights", default.weights),
+            recency_half_life_days: fields.take_or("recencyHalfLifeDays", default.recency_half_life_days),
+            other_conversation_factor: fields.take_or("otherConversationFactor", default.other_conversation_factor),
+        }
+    }
+}
+
 impl Default for RetrievalPolicy {
     fn default() -> Self {
         Self {
@@ -129,8 +197,8 @@ impl Default for RetrievalPolicy {
 }
 
 /// Weights of the rerank signals; each signal is in 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RerankWeights {
     /// Vector similarity.
     pub semantic: f64,
@@ -142,6 +210,20 @@ pub struct RerankWeights {
     pub reference: f64,
 }
 
+impl FromFields for RerankWeights {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            semantic: fields.take_or("semantic", default.semantic),
+            keyword: fields.take_or("keyword", default.keyword),
+            recency: fields.take_or("recency", default.recency),
+            reference: fields.take_or("reference", default.reference),
+        }
+    }
+}
+
 impl Default for RerankWeights {
     fn default() -> Self {
         Self { semantic: 0.45, keyword: 0.25, recency: 0.15, reference: 0.15 }
@@ -149,8 +231,8 @@ impl Default for RerankWeights {
 }
 
 /// Compaction marks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CompactionPolicy {
     /// False: never by itself; `compact()` still works.
     pub automatic: bool,
@@ -162,6 +244,20 @@ pub struct CompactionPolicy {
     pub max_summary_tokens: u32,
 }
 
+impl FromFields for CompactionPolicy {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            automatic: fields.take_or("automatic", default.automatic),
+            high_water_tokens: fields.take_or("highWaterTokens", default.high_water_tokens),
+            low_water_ratio: fields.take_or("lowWaterRatio", default.low_water_ratio),
+            max_summary_tokens: fields.take_or("maxSummaryTokens", default.max_summary_tokens),
+        }
+    }
+}
+
 impl Default for CompactionPolicy {
     fn default() -> Self {
         Self { automatic: true, high_water_tokens: 8_000, low_water_ratio: 0.25, max_summary_tokens: 1_500 }
@@ -169,8 +265,8 @@ impl Default for CompactionPolicy {
 }
 
 /// Long-term facts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct FactPolicy {
     /// False: facts come only from explicit writes.
     pub extract: bool,
@@ -184,6 +280,22 @@ pub struct FactPolicy {
     pub judge_neighbours: u32,
     /// Extraction waits until this many new user messages are there, or until the conversation is idle.
     pub batch_messages: u32,
+}
+
+impl FromFields for FactPolicy {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            extract: fields.take_or("extract", default.extract),
+            categories: fields.take_or("categories", default.categories),
+            review: fields.take_or("review", default.review),
+            min_confidence: fields.take_or("minConfidence", default.min_confidence),
+            judge_neighbours: fields.take_or("judgeNeighbours", default.judge_neighbours),
+            batch_messages: fields.take_or("batchMessages", default.batch_messages),
+        }
+    }
 }
 
 impl Default for FactPolicy {
@@ -202,8 +314,8 @@ impl Default for FactPolicy {
 }
 
 /// Limits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LimitPolicy {
     /// Longest raw message, in bytes of its JSON text.
     pub message_bytes: u32,
@@ -215,6 +327,21 @@ pub struct LimitPolicy {
     pub job_retry_ms: f64,
     /// A job is given up after this many failures until the next append.
     pub job_attempts: u32,
+}
+
+impl FromFields for LimitPolicy {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            message_bytes: fields.take_or("messageBytes", default.message_bytes),
+            id_bytes: fields.take_or("idBytes", default.id_bytes),
+            callback_timeout_ms: fields.take_or("callbackTimeoutMs", default.callback_timeout_ms),
+            job_retry_ms: fields.take_or("jobRetryMs", default.job_retry_ms),
+            job_attempts: fields.take_or("jobAttempts", default.job_attempts),
+        }
+    }
 }
 
 impl Default for LimitPolicy {
@@ -230,7 +357,7 @@ impl Default for LimitPolicy {
 }
 
 /// Which index answers vector queries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VectorIndexChoice {
     /// By the number of rows that the query may see; see BENCHMARKS.md for where the ways cross.
@@ -241,6 +368,8 @@ pub enum VectorIndexChoice {
     /// Always the graph.
     Hnsw,
 }
+
+crate::json_reader::json_names!(VectorIndexChoice { Auto: "auto", Exact: "exact", Hnsw: "hnsw" });
 
 impl Policy {
     /// Refuses values that cannot work, naming the field.
@@ -277,6 +406,19 @@ impl Policy {
         Ok(())
     }
 }
+
+crate::json_reader::deserialize_as_json!(
+    Policy,
+    BudgetPolicy,
+    RecentPolicy,
+    Scope,
+    RetrievalPolicy,
+    RerankWeights,
+    CompactionPolicy,
+    FactPolicy,
+    LimitPolicy,
+    VectorIndexChoice
+);
 
 #[cfg(test)]
 mod tests {

@@ -18,7 +18,7 @@ impl Formatter for Compact {
     }
 
     fn write_f32<W: ?Sized + Write>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
-        write_fraction(&mut |text| writer.write_all(text.as_bytes()), &format!("{value}"))
+        self.write_f64(writer, value.into())
     }
 }
 
@@ -32,8 +32,16 @@ fn write_fraction(write: &mut dyn FnMut(&str) -> io::Result<()>, number: &str) -
 /// # Errors
 /// A map whose keys are not texts.
 pub(crate) fn json_text<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
+    written(&mut |serializer| value.serialize(serializer))
+}
+
+type Writing<'a> = &'a mut dyn FnMut(&mut Serializer<&mut Vec<u8>, Compact>) -> serde_json::Result<()>;
+
+/// What does not depend on the type, kept apart so that it is there once.
+#[inline(never)]
+fn written(write: Writing<'_>) -> serde_json::Result<String> {
     let mut bytes = Vec::new();
-    value.serialize(&mut Serializer::with_formatter(&mut bytes, Compact))?;
+    write(&mut Serializer::with_formatter(&mut bytes, Compact))?;
     Ok(String::from_utf8(bytes).unwrap_or_default())
 }
 
@@ -50,7 +58,8 @@ mod tests {
 
     #[test]
     fn writes_what_serde_json_writes() {
-        let value = json!({ "b": [1, -2, 1.0, 0.1, 1.5e-7, null, true], "a": { "text": "\"\u{1}\n\u{e9}" }, "big": u64::MAX });
+        let value =
+            json!({ "b": [1, -2, 1.0, 0.1, 1.5e-7, null, true], "a": { "text": "\"\u{1}\n\u{e9}" }, "big": u64::MAX });
         assert_eq!(value_text(&value).replace("0.00000015", "1.5e-7"), value.to_string());
         assert_eq!(json_text(&f64::NAN).unwrap(), "null");
     }

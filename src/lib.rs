@@ -10,6 +10,7 @@ pub mod engine;
 pub mod error;
 pub mod facts;
 pub mod formats;
+mod json_reader;
 mod json_text;
 pub mod lexical;
 pub mod message;

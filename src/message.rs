@@ -3,13 +3,13 @@
 //! The caller's own object is kept beside it, byte-exact (see [`crate::records::MessageRecord::raw`]), and goes back out
 //! unchanged wherever the format asked for is the format it came in.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Position of a message in its conversation: dense, from 1.
 pub type Seq = u32;
 
 /// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Instructions of the app (`system` and `developer`).
@@ -21,6 +21,8 @@ pub enum Role {
     /// A message that only carries tool results.
     Tool,
 }
+
+crate::json_reader::json_names!(Role { System: "system", User: "user", Assistant: "assistant", Tool: "tool" });
 
 impl Role {
     /// The lower-case name.
@@ -36,7 +38,7 @@ impl Role {
 }
 
 /// A message format that is read and written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Format {
     /// OpenAI chat completions.
     #[serde(rename = "openai")]
@@ -51,6 +53,13 @@ pub enum Format {
     #[serde(rename = "ai-sdk-model")]
     AiSdkModel,
 }
+
+crate::json_reader::json_names!(Format {
+    OpenAi: "openai",
+    Anthropic: "anthropic",
+    AiSdkUi: "ai-sdk-ui",
+    AiSdkModel: "ai-sdk-model"
+});
 
 /// One part of a message, in the order in which it was said.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,3 +186,5 @@ impl Message {
         self.role == Role::User && (self.parts.is_empty() || !only_results)
     }
 }
+
+crate::json_reader::deserialize_as_json!(Role, Format);

@@ -313,7 +313,7 @@ pub fn strip_injected(text: &str) -> Cow<'_, str> {
             (in_memory, in_summary) = (false, true);
             continue;
         }
-        in_memory = in_memory && serde_json::from_str::<String>(trimmed).is_ok();
+        in_memory = in_memory && crate::json_reader::read_json::<String>(trimmed).is_ok();
         in_summary = in_summary && !trimmed.is_empty();
         if !in_memory && !in_summary {
             kept.push(line);

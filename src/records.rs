@@ -1,10 +1,11 @@
 //! What is kept in storage: one type per store. Every type here is a wire format: changing one needs a migration.
 
+use crate::json_reader::{Fields, FromFields};
 use crate::message::{Format, Role, Seq};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A conversation: its own fields, and the counters that an append checks and moves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationRecord {
     /// The conversation's id.
@@ -27,8 +28,24 @@ pub struct ConversationRecord {
     pub first_text: Option<String>,
 }
 
+impl FromFields for ConversationRecord {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            id: fields.take("id"),
+            title: fields.take("title"),
+            project_id: fields.take("projectId"),
+            remember: fields.take("remember"),
+            created_at: fields.take("createdAt"),
+            updated_at: fields.take("updatedAt"),
+            last_seq: fields.take("lastSeq"),
+            tokens: fields.take("tokens"),
+            first_text: fields.take("firstText"),
+        }
+    }
+}
+
 /// A message as stored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageRecord {
     /// The conversation.
@@ -42,7 +59,7 @@ pub struct MessageRecord {
     /// Who speaks.
     pub role: Role,
     /// The speaker's name, where the message has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The format of `raw`.
     pub format: Format,
@@ -64,8 +81,30 @@ pub struct MessageRecord {
     pub opens_group: bool,
 }
 
+impl FromFields for MessageRecord {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            conversation_id: fields.take("conversationId"),
+            seq: fields.take("seq"),
+            id: fields.take("id"),
+            parent_id: fields.take("parentId"),
+            role: fields.take("role"),
+            name: fields.take("name"),
+            format: fields.take("format"),
+            raw: fields.take("raw"),
+            text: fields.take("text"),
+            tokens: fields.take("tokens"),
+            counted_with: fields.take("countedWith"),
+            content_hash: fields.take("contentHash"),
+            created_at: fields.take("createdAt"),
+            normalized: fields.take("normalized"),
+            opens_group: fields.take("opensGroup"),
+        }
+    }
+}
+
 /// Where a message id is: what makes an append idempotent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageIdRecord {
     /// Position in the conversation.
@@ -74,16 +113,28 @@ pub struct MessageIdRecord {
     pub content_hash: String,
 }
 
+impl FromFields for MessageIdRecord {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { seq: fields.take("seq"), content_hash: fields.take("contentHash") }
+    }
+}
+
 /// What an embedding's bytes are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EmbeddingRecord {
     /// The embedder's id.
     pub model: String,
 }
 
+impl FromFields for EmbeddingRecord {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { model: fields.take("model") }
+    }
+}
+
 /// The rolling summary of a conversation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryHead {
     /// The text by named sections, in a fixed order.
@@ -98,8 +149,20 @@ pub struct SummaryHead {
     pub updated_at: f64,
 }
 
+impl FromFields for SummaryHead {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            sections: fields.take("sections"),
+            identifiers: fields.take("identifiers"),
+            summarized_until_seq: fields.take("summarizedUntilSeq"),
+            version: fields.take("version"),
+            updated_at: fields.take("updatedAt"),
+        }
+    }
+}
+
 /// One named section of a summary.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SummarySection {
     /// `goal`, `confirmed`, `decisions`, `constraints`, `failed`, `open`, `next` or `identifiers`.
     pub name: String,
@@ -107,8 +170,14 @@ pub struct SummarySection {
     pub items: Vec<String>,
 }
 
+impl FromFields for SummarySection {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { name: fields.take("name"), items: fields.take("items") }
+    }
+}
+
 /// A node of the summary tree: the piece of text that one summary call covered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryNode {
     /// 0 = chunk, 1 = topic, 2 = conversation, 3 = project.
@@ -127,8 +196,22 @@ pub struct SummaryNode {
     pub dirty: bool,
 }
 
+impl FromFields for SummaryNode {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            level: fields.take("level"),
+            first_seq: fields.take("firstSeq"),
+            last_seq: fields.take("lastSeq"),
+            sections: fields.take("sections"),
+            children: fields.take("children"),
+            source_hashes: fields.take("sourceHashes"),
+            dirty: fields.take("dirty"),
+        }
+    }
+}
+
 /// How far a fact may be trusted, lowest first. Derived text takes the lowest of its sources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// From a web page, a tool or a document.
@@ -143,8 +226,16 @@ pub enum Trust {
     UserConfirmed,
 }
 
+crate::json_reader::json_names!(Trust {
+    External: "external",
+    Imported: "imported",
+    AssistantInferred: "assistant_inferred",
+    UserStated: "user_stated",
+    UserConfirmed: "user_confirmed"
+});
+
 /// Where a fact is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FactStatus {
     /// In use.
@@ -159,8 +250,16 @@ pub enum FactStatus {
     Forgotten,
 }
 
+crate::json_reader::json_names!(FactStatus {
+    Active: "active",
+    Proposed: "proposed",
+    Superseded: "superseded",
+    Deleted: "deleted",
+    Forgotten: "forgotten"
+});
+
 /// Where a fact came from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FactSource {
     /// `explicit` (the user wrote it down), `statement` (extracted from what the user said) or `inference`.
@@ -174,8 +273,19 @@ pub struct FactSource {
     pub quote: Option<String>,
 }
 
+impl FromFields for FactSource {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            kind: fields.take("type"),
+            conversation_id: fields.take("conversationId"),
+            seq: fields.take("seq"),
+            quote: fields.take("quote"),
+        }
+    }
+}
+
 /// A durable fact about the user.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FactRecord {
     /// `f<number>`; numbers rise and are never used twice.
@@ -214,8 +324,32 @@ pub struct FactRecord {
     pub updated_at: f64,
 }
 
+impl FromFields for FactRecord {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            id: fields.take("id"),
+            key: fields.take("key"),
+            subject: fields.take("subject"),
+            category: fields.take("category"),
+            fact: fields.take("fact"),
+            confidence: fields.take("confidence"),
+            trust: fields.take("trust"),
+            status: fields.take("status"),
+            source: fields.take("source"),
+            supersedes: fields.take("supersedes"),
+            fingerprint: fields.take("fingerprint"),
+            pinned: fields.take("pinned"),
+            expires_at: fields.take("expiresAt"),
+            access_count: fields.take("accessCount"),
+            last_accessed_at: fields.take("lastAccessedAt"),
+            created_at: fields.take("createdAt"),
+            updated_at: fields.take("updatedAt"),
+        }
+    }
+}
+
 /// What a background job does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobKind {
     /// Embed the messages of a conversation that have no vector yet.
@@ -226,8 +360,10 @@ pub enum JobKind {
     Extract,
 }
 
+crate::json_reader::json_names!(JobKind { Embed: "embed", Compact: "compact", Extract: "extract" });
+
 /// A due piece of background work on a conversation. One record per kind and conversation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobRecord {
     /// What to do.
@@ -237,7 +373,7 @@ pub struct JobRecord {
     /// Work is done up to this position, inclusive (embed, extract).
     pub done_until_seq: Seq,
     /// The embedder that the work was done with (embed): another one starts over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Failed tries since the last success.
     pub attempts: u32,
@@ -247,8 +383,22 @@ pub struct JobRecord {
     pub last_error: Option<String>,
 }
 
+impl FromFields for JobRecord {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            kind: fields.take("kind"),
+            conversation_id: fields.take("conversationId"),
+            done_until_seq: fields.take("doneUntilSeq"),
+            model: fields.take("model"),
+            attempts: fields.take("attempts"),
+            not_before: fields.take("notBefore"),
+            last_error: fields.take("lastError"),
+        }
+    }
+}
+
 /// One decision about a fact, with before and after.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditRecord {
     /// Number of the entry, from 1.
@@ -266,3 +416,34 @@ pub struct AuditRecord {
     /// Why, for a rejected operation.
     pub reason: Option<String>,
 }
+
+impl FromFields for AuditRecord {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            number: fields.take("number"),
+            at: fields.take("at"),
+            operation: fields.take("operation"),
+            fact_id: fields.take("factId"),
+            before: fields.take("before"),
+            after: fields.take("after"),
+            reason: fields.take("reason"),
+        }
+    }
+}
+
+crate::json_reader::deserialize_as_json!(
+    ConversationRecord,
+    MessageRecord,
+    MessageIdRecord,
+    EmbeddingRecord,
+    SummaryHead,
+    SummarySection,
+    SummaryNode,
+    Trust,
+    FactStatus,
+    FactSource,
+    FactRecord,
+    JobKind,
+    JobRecord,
+    AuditRecord
+);

@@ -3,6 +3,7 @@
 //! Every item stands between markers that carry a number which occurs in none of the texts, so no text can close its
 //! item or open another; the number depends on the texts alone, so the same evidence is the same bytes.
 
+use crate::json_reader::{Fields, FromFields};
 use crate::message::{Role, Seq};
 use crate::retrieval::Scores;
 
@@ -37,15 +38,20 @@ pub struct EvidenceGroup {
 }
 
 /// A document that the app gave, for example from its own search.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EvidenceDocument {
     /// The app's id.
     pub id: String,
     /// The text.
     pub text: String,
     /// Where it comes from, for the model to name.
-    #[serde(default)]
     pub source: Option<String>,
+}
+
+impl FromFields for EvidenceDocument {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { id: fields.take("id"), text: fields.take("text"), source: fields.take("source") }
+    }
 }
 
 /// First line of the memory of old messages.
@@ -134,6 +140,8 @@ fn one_line(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() || c == ']' { ' ' } else { c }).take(120).collect();
     format!("\"{}\"", line.trim())
 }
+
+crate::json_reader::deserialize_as_json!(EvidenceDocument);
 
 #[cfg(test)]
 mod tests {

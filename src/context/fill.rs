@@ -54,7 +54,7 @@ pub(super) fn fill_groups(
         let scores = group.messages.iter().map(|message| message.hit.as_ref().map(|(score, _)| *score)).enumerate();
         hits.extend(scores.filter_map(|(at, score)| Some((score?, group_at, at))));
     }
-    hits.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    crate::sorting::sort_by(&mut hits, &|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
     let mut taken: Vec<Vec<bool>> = groups.iter().map(|group| vec![false; group.messages.len()]).collect();
     for (_, group_at, at) in hits {
         let needed = tokens(&groups[group_at], &groups[group_at].messages[at]);

@@ -6,31 +6,42 @@ use super::event::Event;
 use super::stored::{Stored, content_hash, decode, encode};
 use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice};
+use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Message, Role, Seq};
 use crate::ports::{Commit, Store};
 use crate::records::{ConversationRecord, MessageIdRecord, MessageRecord};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
 use crate::sorted_map::SortedMap;
+use serde::Serialize;
+use serde_json::json;
 
 /// Prefix of the ids that messages without an id of their own are given.
 const GIVEN_ID: &str = "seq:";
 
 /// Messages to append.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct AppendRequest {
     /// The conversation.
     pub conversation_id: String,
     /// The caller's objects as JSON texts, oldest first.
     pub messages: Vec<String>,
     /// `openai`, `anthropic` or `ai-sdk`; left out, each message's format is detected.
-    #[serde(default)]
     pub format: Option<String>,
     /// The message that the first one follows; by default the newest.
-    #[serde(default)]
     pub parent_id: Option<String>,
+}
+
+impl FromFields for AppendRequest {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            conversation_id: fields.take("conversationId"),
+            messages: fields.take("messages"),
+            format: fields.take("format"),
+            parent_id: fields.take("parentId"),
+        }
+    }
 }
 
 /// A message that is stored.
@@ -270,3 +281,5 @@ fn place(message: &mut Prepared, record: &mut ConversationRecord, parent_id: Opt
 pub(super) fn parse_stored(record: &MessageRecord) -> Result<Message> {
     Ok(formats::parse(&record.raw, FormatChoice::Exact(record.format))?.message)
 }
+
+crate::json_reader::deserialize_as_json!(AppendRequest);

@@ -12,44 +12,53 @@ use crate::context::{
 };
 use crate::error::{Error, Result};
 use crate::formats::FormatChoice;
+use crate::json_reader::{Fields, FromFields};
 use crate::message::{Format, Message, Role, Seq};
 use crate::records::MessageRecord;
 use crate::retrieval::{Decision, GateRequest, RetrievalChoice, decide};
 use crate::tokens::overhead;
-use serde::Deserialize;
 use serde_json::json;
 
 /// What a context is asked for with.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct ContextRequest {
     /// The conversation.
     pub conversation_id: String,
     /// The question. Left out, the newest turn of the conversation is the question. A question that is stored as the
     /// newest message already is not sent twice.
-    #[serde(default)]
     pub question: Option<String>,
     /// The app's prompt.
-    #[serde(default)]
     pub system: Option<String>,
     /// The model's context window in tokens; `policy.budget.windowTokens` by default.
-    #[serde(default)]
     pub window: Option<f64>,
     /// Tokens kept for the answer; `policy.budget.reserveTokens` by default.
-    #[serde(default)]
     pub reserve: Option<f64>,
     /// Format of the messages: `openai` (default), `anthropic`, `ai-sdk`.
-    #[serde(default)]
     pub format: Option<String>,
     /// The app's own documents for this question.
-    #[serde(default)]
     pub documents: Vec<EvidenceDocument>,
     /// Tool definitions as JSON text: counted, since they are sent too.
-    #[serde(default)]
     pub tools: Option<String>,
     /// `auto` (default), `always`, `never`.
-    #[serde(default)]
     pub retrieval: RetrievalChoice,
+}
+
+impl FromFields for ContextRequest {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            conversation_id: fields.take("conversationId"),
+            question: fields.take("question"),
+            system: fields.take("system"),
+            window: fields.take("window"),
+            reserve: fields.take("reserve"),
+            format: fields.take("format"),
+            documents: fields.take_or("documents", Vec::default()),
+            tools: fields.take("tools"),
+            retrieval: fields.take_or("retrieval", RetrievalChoice::default()),
+        }
+    }
 }
 
 /// The newest turn, and where it starts.
@@ -388,3 +397,5 @@ fn whole(name: &str, value: Option<f64>, default: u32) -> Result<u32> {
     }
     Ok(value as u32)
 }
+
+crate::json_reader::deserialize_as_json!(ContextRequest);

@@ -5,12 +5,13 @@ use super::event::Event;
 use super::loading::job_key;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
+use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::Seq;
 use crate::ports::{Check, Commit, Store};
 use crate::records::{ConversationRecord, JobKind, JobRecord};
 use crate::sorting;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use serde_json::json;
 
 /// Longest title taken from the first message, in characters.
@@ -19,42 +20,55 @@ const TITLE_CHARACTERS: usize = 50;
 pub(super) const WRITE_TRIES: u32 = 20;
 
 /// What a new conversation is given.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct NewConversation {
     /// Its id.
     pub id: String,
     /// Its title; left out, the first user text is the title.
-    #[serde(default)]
     pub title: Option<String>,
     /// A group of conversations that belong together.
-    #[serde(default)]
     pub project_id: Option<String>,
     /// False: a temporary chat. Default true.
-    #[serde(default)]
     pub remember: Option<bool>,
 }
 
+impl FromFields for NewConversation {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            id: fields.take("id"),
+            title: fields.take("title"),
+            project_id: fields.take("projectId"),
+            remember: fields.take("remember"),
+        }
+    }
+}
+
 /// What is changed; fields left out stay as they are.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct ConversationUpdate {
     /// The conversation.
     pub id: String,
     /// New title; none, or an empty one, goes back to the first user text.
-    #[serde(default, deserialize_with = "given")]
     pub title: Option<Option<String>>,
     /// New project, or none.
-    #[serde(default, deserialize_with = "given")]
     pub project_id: Option<Option<String>>,
     /// Whether it is remembered from now on.
-    #[serde(default)]
     pub remember: Option<bool>,
 }
 
-/// Tells a field that is `null` from one that is left out.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
+impl FromFields for ConversationUpdate {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            id: fields.take("id"),
+            title: fields.given("title"),
+            project_id: fields.given("projectId"),
+            remember: fields.take("remember"),
+        }
+    }
 }
 
 /// A conversation as the app sees it.
@@ -268,3 +282,5 @@ impl Engine {
 pub(super) fn overtaken() -> Error {
     Error::new(Code::StorageConflict, "other tabs kept changing the same record; try again")
 }
+
+crate::json_reader::deserialize_as_json!(NewConversation, ConversationUpdate);

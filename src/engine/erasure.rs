@@ -7,25 +7,34 @@ use super::loading::{FACT_COUNTERS, fact_number, job_key};
 use super::state::State;
 use super::stored::Stored;
 use crate::error::{Error, Result};
+use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::ports::{Commit, Store};
 use crate::records::JobKind;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 
 /// What is to be erased: exactly one of the fields.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct EraseRequest {
     /// Everything of this user.
-    #[serde(default)]
     pub user: bool,
     /// A conversation with its messages, vectors, summaries and the facts that it alone is the source of.
-    #[serde(default)]
     pub conversation_id: Option<String>,
     /// A fact, its history included.
-    #[serde(default)]
     pub fact_id: Option<String>,
+}
+
+impl FromFields for EraseRequest {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            user: fields.take_or("user", bool::default()),
+            conversation_id: fields.take("conversationId"),
+            fact_id: fields.take("factId"),
+        }
+    }
 }
 
 /// What was erased, and what may remain.
@@ -176,3 +185,5 @@ fn forget_in_memory(state: &mut State, facts: &[String], counters: Option<Stored
         state.fact_counters = counters;
     }
 }
+
+crate::json_reader::deserialize_as_json!(EraseRequest);

@@ -9,11 +9,12 @@ use super::stored::{Stored, decode, encode};
 use crate::context::{Dropped, Item, SystemPart};
 use crate::error::{Error, Result};
 use crate::facts::{self, Changes, FactEdit, FactWrite, Numbers, SelectionPolicy};
+use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::ports::{Check, Commit, Key, Query, Store};
 use crate::prompt_text::json_line;
 use crate::records::{AuditRecord, FactRecord, FactStatus};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 
 /// What `facts.add` is given.
@@ -23,15 +24,18 @@ pub type NewFact = FactWrite;
 pub type FactUpdate = FactEdit;
 
 /// Which facts are listed.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default)]
 pub struct FactFilter {
     /// Only this category.
-    #[serde(default)]
     pub category: Option<String>,
     /// Only this status; left out: active and proposed.
-    #[serde(default)]
     pub status: Option<FactStatus>,
+}
+
+impl FromFields for FactFilter {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { category: fields.take("category"), status: fields.take("status") }
+    }
 }
 
 /// A fact that fits a query.
@@ -276,3 +280,5 @@ impl Engine {
         SystemPart { text: facts::render_memory_block(&selection.facts), items, dropped, cap }
     }
 }
+
+crate::json_reader::deserialize_as_json!(FactFilter);

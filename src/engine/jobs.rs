@@ -11,8 +11,8 @@ use super::stored::Stored;
 use crate::error::{Code, Error, Result};
 use crate::message::{Role, Seq};
 use crate::ports::{Check, Commit, Store};
-use crate::sorted_map::SortedMap;
 use crate::records::{JobKind, JobRecord};
+use crate::sorted_map::SortedMap;
 use serde_json::json;
 
 /// How long to leave the work to another tab before looking again.

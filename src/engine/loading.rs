@@ -5,21 +5,28 @@ use super::Engine;
 use super::state::{Conversation, MessageMeta};
 use super::stored::{Stored, decode};
 use crate::error::{Code, Error, Result};
+use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, Key, KeyPart, Query, Record, Store};
 use crate::records::{EmbeddingRecord, FactRecord, JobKind, JobRecord, MessageRecord};
 use crate::retrieval::Document;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Version of the records. Hundreds are breaking: code that knows 1xx may open every 1xx.
 const SCHEMA_VERSION: u32 = 100;
 /// Records read in one go.
 const PAGE: usize = 1_000;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Schema {
     version: u32,
+}
+
+impl FromFields for Schema {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { version: fields.take("version") }
+    }
 }
 
 pub(super) const FACT_COUNTERS: &str = "facts";

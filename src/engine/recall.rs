@@ -4,59 +4,77 @@ use super::Engine;
 use super::state::{Conversation, State};
 use crate::context::{EvidenceGroup, EvidenceMessage};
 use crate::error::{Code, Error, Result};
+use crate::json_reader::{Fields, FromFields};
 use crate::message::Seq;
-use crate::sorting;
 use crate::records::MessageRecord;
 use crate::retrieval::{GroupRequest, MessageGroup, Present, Range, expand_without};
 use crate::retrieval::{Hit, Scores, SearchRequest, SearchResult};
-use serde::{Deserialize, Serialize};
 use crate::sorted_map::{SortedMap, SortedSet};
+use crate::sorting;
+use serde::Serialize;
 
 /// Most hits of one recall.
 const MOST_HITS: u32 = 1_000;
 
 /// A search.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct RecallRequest {
     /// What to look for.
     pub query: String,
     /// Only this conversation; left out: every remembered conversation of the user.
-    #[serde(default)]
     pub conversation_id: Option<String>,
     /// Most hits, 0 to 1,000; 10 by default.
-    #[serde(default)]
     pub top_k: Option<f64>,
     /// Hits below this score, 0 to 1, are left out; by default none.
-    #[serde(default)]
     pub threshold: Option<f64>,
     /// Messages before a hit that go with it; `policy.retrieval.before` by default.
-    #[serde(default)]
     pub before: Option<u32>,
     /// Messages after a hit that go with it; `policy.retrieval.after` by default.
-    #[serde(default)]
     pub after: Option<u32>,
     /// Only messages that fit.
-    #[serde(default)]
     pub filter: RecallFilter,
 }
 
+impl FromFields for RecallRequest {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            query: fields.take("query"),
+            conversation_id: fields.take("conversationId"),
+            top_k: fields.take("topK"),
+            threshold: fields.take("threshold"),
+            before: fields.take("before"),
+            after: fields.take("after"),
+            filter: fields.take_or("filter", RecallFilter::default()),
+        }
+    }
+}
+
 /// Limits a recall to some messages.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct RecallFilter {
     /// Only conversations of this project.
-    #[serde(default)]
     pub project_id: Option<String>,
     /// Only hits of these roles.
-    #[serde(default)]
     pub roles: Option<Vec<crate::message::Role>>,
     /// Only hits from this time on, milliseconds since 1970.
-    #[serde(default)]
     pub since: Option<f64>,
     /// Only hits up to this time, inclusive, milliseconds since 1970.
-    #[serde(default)]
     pub until: Option<f64>,
+}
+
+impl FromFields for RecallFilter {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            project_id: fields.take("projectId"),
+            roles: fields.take("roles"),
+            since: fields.take("since"),
+            until: fields.take("until"),
+        }
+    }
 }
 
 /// A hit with its neighbours.
@@ -402,3 +420,5 @@ fn turn_group(conversation: &Conversation, seq: Seq) -> (Seq, Seq) {
     let last = end.map_or(conversation.messages.len(), |offset| index + 1 + offset);
     (start as Seq + 1, (last as Seq).max(seq))
 }
+
+crate::json_reader::deserialize_as_json!(RecallRequest, RecallFilter);

@@ -3,6 +3,7 @@
 use super::Host;
 use super::stored::Stored;
 use crate::config::Policy;
+use crate::json_reader::{Fields, FromFields};
 use crate::lexical::Analyzer;
 use crate::message::{Role, Seq};
 use crate::ports::Purpose;
@@ -10,7 +11,7 @@ use crate::records::{ConversationRecord, FactRecord, JobKind, JobRecord, Summary
 use crate::retrieval::MessageIndex;
 use crate::sorted_map::SortedMap;
 use crate::vector::{TieredIndex, VectorIndex};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// All of it.
 pub(crate) struct State {
@@ -127,7 +128,7 @@ pub(crate) struct MessageMeta {
 }
 
 /// Counters of everything about facts. Written with every change of facts, so it is also their optimistic lock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FactCounters {
     /// Number of the newest fact.
@@ -136,6 +137,16 @@ pub(crate) struct FactCounters {
     pub(crate) last_audit: u32,
     /// Rises with every change.
     pub(crate) version: u32,
+}
+
+impl FromFields for FactCounters {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            last_fact: fields.take("lastFact"),
+            last_audit: fields.take("lastAudit"),
+            version: fields.take("version"),
+        }
+    }
 }
 
 /// Calls, tokens and time per purpose.

@@ -1,9 +1,9 @@
 //! Typed records to and from storage, with the exact text that an optimistic check compares.
 
 use crate::error::{Error, Result};
+use crate::json_reader::{FromJson, read_json};
 use crate::ports::{Check, Key, Record, Store};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 /// A value with the record body that it was read from or written as.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Stored<T> {
     pub(crate) body: String,
 }
 
-impl<T: Serialize + DeserializeOwned> Stored<T> {
+impl<T: Serialize + FromJson> Stored<T> {
     /// Reads a record.
     pub(crate) fn read(store: Store, record: &Record) -> Result<Self> {
         Ok(Self { value: decode(store, record)?, body: record.body.clone() })
@@ -36,13 +36,11 @@ impl<T: Serialize + DeserializeOwned> Stored<T> {
 }
 
 /// A record's value.
-pub(crate) fn decode<T: DeserializeOwned>(store: Store, record: &Record) -> Result<T> {
-    serde_json::from_str(&record.body).map_err(|error| {
+pub(crate) fn decode<T: FromJson>(store: Store, record: &Record) -> Result<T> {
+    read_json(&record.body).map_err(|problem| {
         Error::corrupt(format!(
-            "a record of store {} cannot be read (line {}, column {}); export what is readable and report this",
-            store.name(),
-            error.line(),
-            error.column()
+            "a record of store {} cannot be read ({problem}); export what is readable and report this",
+            store.name()
         ))
     })
 }

@@ -45,5 +45,5 @@ pub fn parse_memory_block(block: &str) -> Option<Vec<String>> {
         return Some(Vec::new());
     }
     let items = block.strip_prefix(MEMORY_HEADER)?.strip_prefix('\n')?;
-    items.split('\n').map(|line| serde_json::from_str(line).ok()).collect()
+    items.split('\n').map(|line| crate::json_reader::read_json(line).ok()).collect()
 }

@@ -3,63 +3,74 @@
 use super::changes::{Changes, Draft, Numbers};
 use super::{LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_current};
 use crate::error::{Code, Error, Result};
+use crate::json_reader::{Fields, FromFields};
 use crate::records::{FactRecord, FactSource, FactStatus, Trust};
-use serde::{Deserialize, Deserializer};
 
 /// A fact as the user writes it down (`facts.add`).
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactWrite {
     /// The fact in words, 1 to 4,000 characters.
     pub fact: String,
     /// Any name; `preference` by default.
-    #[serde(default)]
     pub category: Option<String>,
     /// Unique name: writing the same key again replaces. At most 128 bytes.
-    #[serde(default)]
     pub key: Option<String>,
     /// Whom or what it is about; `user` by default.
-    #[serde(default)]
     pub subject: Option<String>,
     /// Not used from then on, milliseconds since 1970.
-    #[serde(default)]
     pub expires_at: Option<f64>,
     /// Injected before others, and never dropped for relevance. False by default.
-    #[serde(default)]
     pub pinned: Option<bool>,
 }
 
+impl FromFields for FactWrite {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            fact: fields.take("fact"),
+            category: fields.take("category"),
+            key: fields.take("key"),
+            subject: fields.take("subject"),
+            expires_at: fields.take("expiresAt"),
+            pinned: fields.take("pinned"),
+        }
+    }
+}
+
 /// What the user changes of a fact (`facts.update`). Fields left out stay; `null` clears key and expiry.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactEdit {
     /// The fact's id.
     pub id: String,
     /// New words.
-    #[serde(default)]
     pub fact: Option<String>,
     /// New category.
-    #[serde(default)]
     pub category: Option<String>,
     /// New key, or none.
-    #[serde(default, deserialize_with = "given")]
     pub key: Option<Option<String>>,
     /// New subject.
-    #[serde(default)]
     pub subject: Option<String>,
     /// New expiry, or none.
-    #[serde(default, deserialize_with = "given")]
     pub expires_at: Option<Option<f64>>,
     /// Pinned or not.
-    #[serde(default)]
     pub pinned: Option<bool>,
 }
 
-/// Tells a field that is `null` from one that is left out.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> std::result::Result<Option<Option<T>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
+impl FromFields for FactEdit {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            id: fields.take("id"),
+            fact: fields.take("fact"),
+            category: fields.take("category"),
+            key: fields.given("key"),
+            subject: fields.take("subject"),
+            expires_at: fields.given("expiresAt"),
+            pinned: fields.take("pinned"),
+        }
+    }
 }
 
 /// The fact as it is afterwards, and what is to be written for it.
@@ -315,3 +326,5 @@ fn checked_time(time_ms: Option<f64>) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+crate::json_reader::deserialize_as_json!(FactWrite, FactEdit);

@@ -1,20 +1,20 @@
 //! Messages that the engine makes: a question from text, and evidence put in front of a question.
 
-use crate::json_text::value_text;
 use super::json::{self, Object};
 use super::parse::MAX_NESTING;
 use crate::error::{Error, Result};
+use crate::json_text::value_text;
 use crate::message::Format;
 use serde_json::{Value, json};
 
 /// JSON text of a user message with this text. `id` is the id of an AI SDK `UIMessage`; other formats have none.
 #[must_use]
 pub fn user_text_message(text: &str, format: Format, id: &str) -> String {
-    match format {
+    let message = match format {
         Format::AiSdkUi => json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] }),
         Format::OpenAi | Format::Anthropic | Format::AiSdkModel => json!({ "role": "user", "content": text }),
-    }
-    .to_string()
+    };
+    value_text(&message)
 }
 
 /// JSON text of the question with evidence in front of it, in the same message: retrieved text must never follow the

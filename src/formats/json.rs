@@ -1,7 +1,7 @@
 //! Reading the caller's JSON text: nesting limit, lone surrogates, and typed errors that name a field and no content.
 
-use crate::json_text::value_text;
 use crate::error::{Error, Result};
+use crate::json_text::value_text;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 

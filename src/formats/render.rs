@@ -1,6 +1,5 @@
 //! Rendering: chosen messages as the messages of a request, byte for byte where nothing has to change.
 
-use crate::json_text::value_text;
 use super::call_id::CallIds;
 use super::element::{Content, Element, elements};
 use super::json::Object;
@@ -8,6 +7,7 @@ use super::media::Media;
 use super::repair::{Repair, repaired};
 use super::source::{Opened, Source, is_marker};
 use super::write::{self, Envelope, Item};
+use crate::json_text::value_text;
 use crate::message::{Format, Part, Role, Seq};
 use crate::sorted_map::{SortedMap, SortedSet};
 use serde_json::Value;

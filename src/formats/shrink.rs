@@ -1,9 +1,9 @@
 //! Shortening tool results inside their envelopes (R8): ids, names and everything around the output stay.
 
-use crate::json_text::value_text;
 use super::json::{self, Object, text};
 use super::parse::MAX_NESTING;
 use crate::error::Result;
+use crate::json_text::value_text;
 use crate::message::Format;
 use serde_json::{Value, json};
 

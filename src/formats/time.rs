@@ -24,7 +24,7 @@ pub fn read_time_ms(value: &Value) -> Option<f64> {
 
 /// A decimal number as JSON writes it: the standard library's reader would bring a second table of 10 KB.
 fn decimal(text: &str) -> Option<f64> {
-    serde_json::from_str(text).ok()
+    crate::json_reader::read_json(text).ok()
 }
 
 fn from_number(number: f64) -> Option<f64> {

@@ -9,11 +9,11 @@ use super::gate_words::{
 use super::message_index::MessageIndex;
 use super::question::{is_technical, readable};
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
-use serde::{Deserialize, Serialize};
 use crate::sorted_map::SortedSet;
+use serde::Serialize;
 
 /// What the caller asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetrievalChoice {
     /// The gate decides.
@@ -24,6 +24,8 @@ pub enum RetrievalChoice {
     /// Do not look.
     Never,
 }
+
+crate::json_reader::json_names!(RetrievalChoice { Auto: "auto", Always: "always", Never: "never" });
 
 /// The question and what the model sees anyway.
 #[derive(Clone, Copy)]
@@ -240,6 +242,8 @@ fn is_small_in_pieces(folded: &str) -> bool {
     // What is left must be in a script that the terms have judged already.
     !rest.chars().any(|letter| u32::from(letter) >= 0x0E00 && !letter.is_lowercase() && !letter.is_uppercase())
 }
+
+crate::json_reader::deserialize_as_json!(RetrievalChoice);
 
 #[cfg(test)]
 mod tests {

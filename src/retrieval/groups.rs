@@ -2,8 +2,8 @@
 
 use super::message_index::Hit;
 use crate::message::Seq;
-use crate::sorting;
 use crate::sorted_map::SortedSet;
+use crate::sorting;
 
 /// A range of messages of one conversation, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::SECTIONS;
 use crate::error::{Error, Result};
+use crate::json_text::value_text;
 use crate::model_answer;
 use crate::prompt_text::single_line;
 use crate::records::SummarySection;
-use crate::json_text::value_text;
 use serde_json::{Map, Value};
 
 /// What an answer is measured against.
@@ -154,7 +154,7 @@ pub fn parse_and_validate(
 ) -> Result<Vec<SummarySection>> {
     let mut text = model_answer::visible_answer(answer)?;
     if text.starts_with('"')
-        && let Ok(inner) = serde_json::from_str::<String>(&text)
+        && let Ok(inner) = crate::json_reader::read_json::<String>(&text)
     {
         text = model_answer::visible_answer(&inner)?;
     }

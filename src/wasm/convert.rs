@@ -2,19 +2,29 @@
 
 use crate::error::{Code, Error, Result};
 use crate::formats::well_formed;
-use crate::json_text::{json_text, value_text};
+use crate::json_reader::{FromJson, read_json};
+use crate::json_text::json_text;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
 /// The JSON text of a plain object as a typed request.
-pub(super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_str(&well_formed(text))
-        .map_err(|error| Error::invalid_argument(format!("an option cannot be read: {}", without_values(&error.to_string()))))
+pub(super) fn from_json<T: FromJson>(text: &str) -> Result<T> {
+    T::read(request_value(text)?).map_err(unreadable)
+}
+
+#[inline(never)]
+fn request_value(text: &str) -> Result<serde_json::Value> {
+    read_json(&well_formed(text)).map_err(unreadable)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
+#[inline(never)]
+fn unreadable(problem: String) -> Error {
+    Error::invalid_argument(format!("an option cannot be read: {problem}"))
 }
 
 /// A plain object as a typed request.
-pub(super) fn from_js<T: DeserializeOwned>(value: &JsValue) -> Result<T> {
+pub(super) fn from_js<T: FromJson>(value: &JsValue) -> Result<T> {
     let text = js_sys::JSON::stringify(value).ok().and_then(|text| text.as_string());
     from_json(&text.ok_or_else(|| Error::invalid_argument("the options are not plain data"))?)
 }
@@ -24,13 +34,12 @@ pub(super) fn policy(value: serde_json::Value) -> Result<crate::config::Policy> 
     if value.is_null() {
         return Ok(crate::config::Policy::default());
     }
-    serde_json::from_str(&value_text(&value))
-        .map_err(|error| Error::new(Code::InvalidConfig, format!("policy: {}", without_values(&error.to_string()))))
+    FromJson::read(value).map_err(|problem| Error::new(Code::InvalidConfig, format!("policy: {problem}")))
 }
 
 /// An answer as JSON text.
 pub(super) fn to_json<T: Serialize>(value: &T) -> Result<String> {
-    json_text(value).map_err(|_| not_handed_over())
+    json_text(value).ok().ok_or_else(not_handed_over)
 }
 
 /// JSON text as plain data.
@@ -74,14 +83,4 @@ pub(super) fn error_from_js(value: &JsValue, otherwise: Code) -> Error {
     // Only a typed error's message is ours; anything else may quote what a user wrote.
     let message = if code == otherwise && text("code").is_none() { None } else { text("message") };
     Error::new(code, message.unwrap_or_else(|| "a callback of the app failed; see the error's cause".to_owned()))
-}
-
-/// Serde quotes the values that it refuses; a user may have written them. Where in our own text it met them says nothing.
-fn without_values(message: &str) -> String {
-    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
-    let mut out = String::new();
-    for (index, piece) in message.split('"').enumerate() {
-        out.push_str(if index % 2 == 0 { piece } else { "..." });
-    }
-    out
 }

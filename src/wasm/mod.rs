@@ -14,12 +14,12 @@ use crate::engine::{
     NewConversation, NewFact, Options, RecallRequest,
 };
 use crate::error::{Error, Result};
+use crate::json_reader::{Fields, FromFields};
 use crate::message::Seq;
 use crate::store::Storage;
 use crate::store::indexed_db::IndexedDbStore;
 use crate::store::memory::MemoryStore;
 use convert::{from_js, from_json, parsed, to_js_error, to_json};
-use serde::Deserialize;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
@@ -50,89 +50,133 @@ impl MemoryStoreHandle {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct OpenOptions {
     user_id: String,
     storage: StorageOptions,
     tokenizer: String,
     /// Read strictly, so that a misspelt field is told.
-    #[serde(default)]
     policy: serde_json::Value,
-    #[serde(default)]
     embedder: Option<EmbedderOptions>,
-    #[serde(default)]
     language_model: Option<ModelOptions>,
 }
 
+impl FromFields for OpenOptions {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            user_id: fields.take("userId"),
+            storage: fields.take("storage"),
+            tokenizer: fields.take("tokenizer"),
+            policy: fields.take_or("policy", serde_json::Value::default()),
+            embedder: fields.take("embedder"),
+            language_model: fields.take("languageModel"),
+        }
+    }
+}
+
 /// `{ kind: "indexeddb", name }` or `{ kind: "memory" }`.
-#[derive(Deserialize)]
 struct StorageOptions {
     kind: StorageKind,
-    #[serde(default)]
     name: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
+impl FromFields for StorageOptions {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { kind: fields.take("kind"), name: fields.take_or("name", String::default()) }
+    }
+}
+
 enum StorageKind {
     IndexedDb,
     Memory,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+crate::json_reader::json_names!(StorageKind { IndexedDb: "indexeddb", Memory: "memory" });
+
 struct EmbedderOptions {
     id: String,
     dimensions: usize,
     max_batch_size: usize,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl FromFields for EmbedderOptions {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            id: fields.take("id"),
+            dimensions: fields.take("dimensions"),
+            max_batch_size: fields.take("maxBatchSize"),
+        }
+    }
+}
+
 struct ModelOptions {
     context_window: u32,
 }
 
-#[derive(Deserialize)]
+impl FromFields for ModelOptions {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { context_window: fields.take("contextWindow") }
+    }
+}
+
 struct ById {
     id: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl FromFields for ById {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { id: fields.take("id") }
+    }
+}
+
 struct ByConversation {
     conversation_id: String,
-    #[serde(default)]
     force: bool,
 }
 
-#[derive(Deserialize)]
+impl FromFields for ByConversation {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { conversation_id: fields.take("conversationId"), force: fields.take_or("force", bool::default()) }
+    }
+}
+
 struct Page {
-    #[serde(default)]
     limit: Option<u32>,
-    #[serde(default)]
     before: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl FromFields for Page {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { limit: fields.take("limit"), before: fields.take("before") }
+    }
+}
+
 struct HistoryRange {
     conversation_id: String,
-    #[serde(default)]
     from: Option<Seq>,
-    #[serde(default)]
     to: Option<Seq>,
-    #[serde(default)]
     limit: Option<u32>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl FromFields for HistoryRange {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            conversation_id: fields.take("conversationId"),
+            from: fields.take("from"),
+            to: fields.take("to"),
+            limit: fields.take("limit"),
+        }
+    }
+}
+
 struct FactSearch {
     query: String,
-    #[serde(default)]
     top_k: Option<u32>,
+}
+
+impl FromFields for FactSearch {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { query: fields.take("query"), top_k: fields.take("topK") }
+    }
 }
 
 /// One user's engine.
@@ -439,8 +483,8 @@ fn promise(answer: Pin<Box<dyn Future<Output = Result<JsValue>>>>) -> js_sys::Pr
 }
 
 async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> Result<JsEngine> {
-    let options: OpenOptions = from_js(&options)
-        .map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
+    let options: OpenOptions =
+        from_js(&options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
     let storage: Rc<dyn Storage> = match options.storage.kind {
         StorageKind::IndexedDb => {
             Rc::new(IndexedDbStore::open(&format!("{}:{}", options.storage.name, options.user_id)).await?)

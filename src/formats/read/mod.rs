@@ -101,7 +101,7 @@ fn readable_items(items: &[Value]) -> String {
                 format!("[{kind}]")
             }
             (_, Some(kind @ ("image_url" | "input_audio" | "file"))) => format!("[{kind}]"),
-            _ => item.to_string(),
+            _ => crate::json_text::value_text(item),
         })
         .collect();
     lines.join("\n")
