@@ -127,8 +127,7 @@ pub fn message_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
 pub fn assemble(mut input: ContextInput<'_>) -> Result<Context> {
     let number = boundary_number(&input);
     let limit = input.window_tokens.saturating_sub(input.reserve_tokens);
-    let mut filled = Filled::default();
-    let mut prompt = render(&input, &filled, number)?;
+    let mut prompt = render(&input)?;
     while prompt.total > limit {
         if input.history.is_empty() {
             return Err(infeasible(prompt.total, &input));
@@ -139,28 +138,50 @@ pub fn assemble(mut input: ContextInput<'_>) -> Result<Context> {
             tokens: stored.record.tokens,
             reason: "no_room",
         }));
-        prompt = render(&input, &filled, number)?;
+        prompt = render(&input)?;
     }
     let left = limit - prompt.total;
+    let mut filled = Filled::default();
     input.documents_room = input.documents_room.min(left);
     fill::fill_documents(&mut filled, &input.documents, input.documents_room, number, input.counter);
     let items = fill::document_items(&filled.documents, number, input.counter);
     let documents_tokens: u32 = items.iter().map(|item| item.tokens + 1).sum();
     input.retrieved_room = input.retrieved_room.min(left.saturating_sub(documents_tokens));
-    fill::fill_groups(&mut filled, &input.groups, input.retrieved_room, number, input.counter);
-    if !filled.documents.is_empty() || !filled.groups.is_empty() {
-        prompt = render(&input, &filled, number)?;
-        while prompt.total > limit {
-            // Joining texts cost more than was set aside for it.
-            if let Some(group) = filled.groups.pop() {
-                filled.groups_dropped.extend(fill::dropped_group(&group, number, input.counter));
-            } else if filled.documents.pop().is_none() {
-                return Err(infeasible(prompt.total, &input));
-            }
-            prompt = render(&input, &filled, number)?;
+    fill::count_messages(&mut input.groups, number, input.counter);
+    fill::fill_groups(&mut filled, &input.groups, input.retrieved_room);
+    // Joining texts may cost more than was set aside for it.
+    while !add_evidence(&mut prompt, &input, &filled, number, limit)? {
+        if let Some(group) = filled.groups.pop() {
+            filled.groups_dropped.extend(group.messages.iter().map(fill::dropped));
+        } else {
+            filled.documents.pop();
         }
     }
     Ok(receipt(&input, filled, prompt, number))
+}
+
+/// Puts the evidence in front of the question; false, and nothing changed, when it does not fit.
+fn add_evidence(
+    prompt: &mut Prompt,
+    input: &ContextInput<'_>,
+    filled: &Filled,
+    number: u32,
+    limit: u32,
+) -> Result<bool> {
+    let text = evidence::render(&filled.documents, &in_order(&filled.groups), number);
+    let Some(question) = prompt.messages.get_mut(prompt.turn_start).filter(|_| !text.is_empty()) else {
+        return Ok(true);
+    };
+    let json = formats::user_message_with_evidence(&question.json, input.format, &text)?;
+    let evidence_tokens = parsed_tokens(&json, input)?.saturating_sub(question.tokens);
+    if prompt.total + evidence_tokens > limit {
+        return Ok(false);
+    }
+    question.json = json;
+    question.tokens += evidence_tokens;
+    prompt.evidence_tokens = evidence_tokens;
+    prompt.total += evidence_tokens;
+    Ok(true)
 }
 
 fn infeasible(total: u32, input: &ContextInput<'_>) -> Error {
@@ -206,7 +227,8 @@ fn in_order(groups: &[EvidenceGroup]) -> Vec<&EvidenceGroup> {
     ordered
 }
 
-fn render(input: &ContextInput<'_>, filled: &Filled, number: u32) -> Result<Prompt> {
+/// The prompt without evidence.
+fn render(input: &ContextInput<'_>) -> Result<Prompt> {
     let asked = match &input.question {
         Question::Asked(text) => {
             let raw = formats::user_text_message(text, input.format, ASKED_ID);
@@ -235,16 +257,6 @@ fn render(input: &ContextInput<'_>, filled: &Filled, number: u32) -> Result<Prom
         let tokens = rendered_tokens(&message, input)?;
         messages.push(Counted { json: message.json, seqs: message.seqs, role: message.role.as_str(), tokens });
     }
-    let evidence_text = evidence::render(&filled.documents, &in_order(&filled.groups), number);
-    let mut evidence_tokens = 0;
-    if !evidence_text.is_empty()
-        && let Some(question) = messages.get_mut(turn_start)
-    {
-        let json = formats::user_message_with_evidence(&question.json, input.format, &evidence_text)?;
-        let tokens = parsed_tokens(&json, input)?;
-        evidence_tokens = tokens.saturating_sub(question.tokens);
-        (question.json, question.tokens) = (json, tokens);
-    }
     let system = system_text(input);
     let system_tokens = match system.is_empty() {
         true => 0,
@@ -254,7 +266,7 @@ fn render(input: &ContextInput<'_>, filled: &Filled, number: u32) -> Result<Prom
         + system_tokens
         + input.tools_tokens
         + input.overhead.per_request_tokens;
-    Ok(Prompt { system, messages, turn_start, repairs, evidence_tokens, total })
+    Ok(Prompt { system, messages, turn_start, repairs, evidence_tokens: 0, total })
 }
 
 /// The stored messages of the newest turn; none when the question is only asked.
@@ -297,7 +309,7 @@ fn parsed_tokens(json: &str, input: &ContextInput<'_>) -> Result<u32> {
 fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32) -> Context {
     let ordered = in_order(&filled.groups);
     let documents = fill::document_items(&filled.documents, number, input.counter);
-    let retrieved = fill::group_items(&ordered, number, input.counter);
+    let retrieved = fill::group_items(&ordered);
     let mut recent = Vec::new();
     let mut question = Vec::new();
     for (index, message) in prompt.messages.iter().enumerate() {

@@ -20,6 +20,8 @@ pub struct EvidenceMessage {
     pub text: String,
     /// The hit's scores; `None` for a neighbour.
     pub hit: Option<(f64, Scores)>,
+    /// Tokens of its block; counted when evidence is chosen.
+    pub tokens: u32,
 }
 
 /// A hit with its neighbours, in the order in which they were said.
@@ -158,6 +160,7 @@ mod tests {
                 role: Role::User,
                 text: text.clone(),
                 hit: None,
+                tokens: 0,
             })
             .collect();
         EvidenceGroup { conversation_id: "c".into(), title: None, score: 1.0, messages, created_at_ms: 0.0 }

@@ -38,17 +38,10 @@ pub(super) fn fill_documents(
 }
 
 /// Takes hits by score while they fit, then, best group first, the neighbours of groups whose hits are in: a hit that the
-/// ranking put low is worth more than the surroundings of one that it put high (see `retrieval`, what was measured on groups).
-pub(super) fn fill_groups(
-    filled: &mut Filled,
-    groups: &[EvidenceGroup],
-    room: u32,
-    number: u32,
-    counter: &dyn TokenCounter,
-) {
+/// ranking put low is worth more than the surroundings of one that it put high (see `retrieval`, what was measured on
+/// groups). The groups' messages must be counted ([`count_messages`]).
+pub(super) fn fill_groups(filled: &mut Filled, groups: &[EvidenceGroup], room: u32) {
     let mut left = room.saturating_sub(FRAME_TOKENS);
-    let tokens =
-        |group: &EvidenceGroup, message: &EvidenceMessage| counter.count(&message_block(message, group, number)) + 1;
     let mut hits: Vec<(f64, usize, usize)> = Vec::new();
     for (group_at, group) in groups.iter().enumerate() {
         let scores = group.messages.iter().map(|message| message.hit.as_ref().map(|(score, _)| *score)).enumerate();
@@ -57,47 +50,51 @@ pub(super) fn fill_groups(
     crate::sorting::sort_by(&mut hits, &|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
     let mut taken: Vec<Vec<bool>> = groups.iter().map(|group| vec![false; group.messages.len()]).collect();
     for (_, group_at, at) in hits {
-        let needed = tokens(&groups[group_at], &groups[group_at].messages[at]);
+        let needed = groups[group_at].messages[at].tokens + 1;
         if needed <= left {
             left -= needed;
             taken[group_at][at] = true;
         }
     }
-    for (group_at, group) in groups.iter().enumerate() {
+    for (group, flags) in groups.iter().zip(&mut taken) {
         let neighbours = || group.messages.iter().enumerate().filter(|(_, message)| message.hit.is_none());
-        let needed: u32 = neighbours().map(|(_, message)| tokens(group, message)).sum();
-        let has_hit =
-            group.messages.iter().zip(&taken[group_at]).any(|(message, is_taken)| *is_taken && message.hit.is_some());
-        if has_hit && needed <= left {
+        let needed: u32 = neighbours().map(|(_, message)| message.tokens + 1).sum();
+        if flags.contains(&true) && needed <= left {
             left -= needed;
             for (at, _) in neighbours() {
-                taken[group_at][at] = true;
+                flags[at] = true;
             }
         }
     }
     for (group, flags) in groups.iter().zip(taken) {
-        let (kept, dropped): (Vec<_>, Vec<_>) =
-            group.messages.iter().cloned().zip(flags).partition(|(_, is_taken)| *is_taken);
-        let of = |messages: Vec<(EvidenceMessage, bool)>| EvidenceGroup {
-            messages: messages.into_iter().map(|(message, _)| message).collect(),
-            ..group.clone()
-        };
-        filled.groups_dropped.extend(dropped_group(&of(dropped), number, counter));
-        let kept = of(kept);
+        let mut kept = EvidenceGroup { messages: Vec::new(), ..group.clone() };
+        for (message, is_taken) in group.messages.iter().zip(flags) {
+            if is_taken {
+                kept.messages.push(message.clone());
+            } else {
+                filled.groups_dropped.push(dropped(message));
+            }
+        }
         if !kept.messages.is_empty() {
             filled.groups.push(kept);
         }
     }
 }
 
-/// What the messages of a group would have taken.
-pub(super) fn dropped_group(group: &EvidenceGroup, number: u32, counter: &dyn TokenCounter) -> Vec<Dropped> {
-    let dropped = |message: &EvidenceMessage| Dropped {
-        id: message.id.clone(),
-        tokens: counter.count(&message_block(message, group, number)),
-        reason: "no_room",
-    };
-    group.messages.iter().map(dropped).collect()
+/// Counts every message of the groups as it would stand in the prompt.
+pub(super) fn count_messages(groups: &mut [EvidenceGroup], number: u32, counter: &dyn TokenCounter) {
+    for group in groups {
+        let blocks: Vec<u32> =
+            group.messages.iter().map(|message| counter.count(&message_block(message, group, number))).collect();
+        for (message, tokens) in group.messages.iter_mut().zip(blocks) {
+            message.tokens = tokens;
+        }
+    }
+}
+
+/// A message that there was no room for.
+pub(super) fn dropped(message: &EvidenceMessage) -> Dropped {
+    Dropped { id: message.id.clone(), tokens: message.tokens, reason: "no_room" }
 }
 
 /// The items of the documents section.
@@ -113,7 +110,7 @@ pub(super) fn document_items(documents: &[EvidenceDocument], number: u32, counte
 }
 
 /// The items of the retrieved section, in the order in which they stand in the prompt.
-pub(super) fn group_items(groups: &[&EvidenceGroup], number: u32, counter: &dyn TokenCounter) -> Vec<Item> {
+pub(super) fn group_items(groups: &[&EvidenceGroup]) -> Vec<Item> {
     let mut items = Vec::new();
     for group in groups {
         for message in &group.messages {
@@ -127,7 +124,7 @@ pub(super) fn group_items(groups: &[&EvidenceGroup], number: u32, counter: &dyn 
                     to: message.seq,
                 }),
                 role: Some(message.role.as_str()),
-                tokens: counter.count(&message_block(message, group, number)),
+                tokens: message.tokens,
                 score: message.hit.as_ref().map(|(score, _)| *score),
                 scores,
                 reason: if message.hit.is_some() { "hit" } else { "neighbour" },

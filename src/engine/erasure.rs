@@ -117,6 +117,7 @@ impl Engine {
             if self.host.storage.commit(commit).await? {
                 let state = &mut *self.state.borrow_mut();
                 state.remove_conversation(id);
+                state.index.sweep();
                 forget_in_memory(state, &facts, counters);
                 return Ok(Erased { erased, remains: vec![REMAINS.to_owned()] });
             }

@@ -20,6 +20,9 @@ const OTHER_TAB_MS: f64 = 200.0;
 /// Longest wait between tries.
 const LONGEST_WAIT_MS: f64 = 3_600_000.0;
 
+/// Rows that the vector graph grows by before the page gets its turn: some milliseconds of work.
+const GROWN_ROWS: usize = 16;
+
 /// What became of one try.
 pub(super) enum Progress {
     /// Something was done; there may be more.
@@ -73,7 +76,22 @@ impl Engine {
                 self.run_job(kind, &conversation_id).await?;
             }
         }
-        Ok(())
+        self.grow_vector_graph().await
+    }
+
+    /// Brings the vector graph up to date in slices, where there are so many vectors that it pays.
+    async fn grow_vector_graph(&self) -> Result<()> {
+        loop {
+            self.ensure_open()?;
+            let has_more = {
+                let mut state = self.state.borrow_mut();
+                state.index.vectors_mut().is_some_and(|vectors| vectors.grow(GROWN_ROWS))
+            };
+            if !has_more {
+                return Ok(());
+            }
+            self.host.clock.sleep(0.0).await;
+        }
     }
 
     /// Another tab may have done it.

@@ -358,6 +358,7 @@ impl Engine {
                         .hits
                         .get(&(group.conversation, record.seq))
                         .map(|hit| (f64::from(hit.score), hit.scores)),
+                    tokens: 0,
                 })
                 .collect();
             let created_at_ms = group
