@@ -7,6 +7,7 @@
 use serde::{Serialize, Serializer};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
+use std::ops::{Bound, Range};
 
 /// A map whose entries stand in the order of their keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +108,33 @@ impl<K: Ord, V> SortedMap<K, V> {
     {
         let at = self.position(key).ok()?;
         Some(self.entries.remove(at).1)
+    }
+
+    /// The positions of the keys between two bounds.
+    fn span(&self, lower: Bound<&K>, upper: Bound<&K>) -> Range<usize> {
+        let start = match lower {
+            Bound::Included(key) => self.position(key).unwrap_or_else(|at| at),
+            Bound::Excluded(key) => self.position(key).map_or_else(|at| at, |at| at + 1),
+            Bound::Unbounded => 0,
+        };
+        let end = match upper {
+            Bound::Included(key) => self.position(key).map_or_else(|at| at, |at| at + 1),
+            Bound::Excluded(key) => self.position(key).unwrap_or_else(|at| at),
+            Bound::Unbounded => self.entries.len(),
+        };
+        start..end.max(start)
+    }
+
+    /// The entries whose keys are between two bounds, in order.
+    pub fn range(&self, lower: Bound<&K>, upper: Bound<&K>) -> impl DoubleEndedIterator<Item = (&K, &V)> {
+        let found = self.entries.get(self.span(lower, upper)).unwrap_or_default();
+        found.iter().map(|(key, value)| (key, value))
+    }
+
+    /// Removes the entries whose keys are between two bounds.
+    pub fn remove_range(&mut self, lower: Bound<&K>, upper: Bound<&K>) {
+        let span = self.span(lower, upper);
+        self.entries.drain(span);
     }
 
     /// Keeps the entries that `keep` answers true for.
@@ -285,6 +313,22 @@ mod tests {
             }
             prop_assert!(map.iter().eq(tree.iter()));
             prop_assert!(map.keys().rev().eq(tree.keys().rev()));
+            for (low, high) in [(5, 20), (7, 7), (0, 40)] {
+                for (lower, upper) in [
+                    (Bound::Included(&low), Bound::Excluded(&high)),
+                    (Bound::Excluded(&low), Bound::Included(&high)),
+                    (Bound::Unbounded, Bound::Included(&high)),
+                    (Bound::Included(&low), Bound::Unbounded),
+                ] {
+                    if low < high {
+                        prop_assert!(map.range(lower, upper).eq(tree.range((lower, upper))));
+                        let mut rest = map.clone();
+                        rest.remove_range(lower, upper);
+                        let keys: Vec<&u8> = tree.range((lower, upper)).map(|(key, _)| key).collect();
+                        prop_assert!(rest.iter().eq(tree.iter().filter(|(key, _)| !keys.contains(key))));
+                    }
+                }
+            }
             prop_assert!(map.into_values().eq(tree.into_values()));
         }
 

@@ -8,7 +8,7 @@ use super::state::FactCounters;
 use super::stored::{Stored, decode, encode};
 use crate::context::{Dropped, Item, SystemPart};
 use crate::error::{Error, Result};
-use crate::facts::{self, Changes, FactEdit, FactWrite, Numbers, SelectionPolicy};
+use crate::facts::{self, Changes, FactEdit, FactWrite, Numbers, SelectionPolicy, Written};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::ports::{Check, Commit, Key, Query, Store};
@@ -68,11 +68,7 @@ impl Engine {
     /// # Errors
     /// `invalid_argument`.
     pub async fn add_fact(&self, new: NewFact) -> Result<FactRecord> {
-        self.change_facts("ADD", |existing, numbers, now| {
-            let written = facts::explicit(&new, existing, numbers, now)?;
-            Ok((written.fact, written.changes))
-        })
-        .await
+        self.change_fact("ADD", &|existing, numbers, now| facts::explicit(&new, existing, numbers, now)).await
     }
 
     /// Changes a fact on the user's word.
@@ -80,11 +76,7 @@ impl Engine {
     /// # Errors
     /// `not_found`, `invalid_argument`.
     pub async fn update_fact(&self, update: FactUpdate) -> Result<FactRecord> {
-        self.change_facts("UPDATE", |existing, numbers, now| {
-            let written = facts::edit(&update, existing, numbers, now)?;
-            Ok((written.fact, written.changes))
-        })
-        .await
+        self.change_fact("UPDATE", &|existing, numbers, now| facts::edit(&update, existing, numbers, now)).await
     }
 
     /// Puts a proposed fact into use.
@@ -92,11 +84,7 @@ impl Engine {
     /// # Errors
     /// `not_found`.
     pub async fn approve_fact(&self, id: &str) -> Result<FactRecord> {
-        self.change_facts("UPDATE", |existing, numbers, now| {
-            let written = facts::approve(id, existing, numbers, now)?;
-            Ok((written.fact, written.changes))
-        })
-        .await
+        self.change_fact("UPDATE", &|existing, numbers, now| facts::approve(id, existing, numbers, now)).await
     }
 
     /// Forgets a fact: its text is gone from every store, and a tombstone keeps it from being learned again.
@@ -104,7 +92,7 @@ impl Engine {
     /// # Errors
     /// `not_found`.
     pub async fn forget_fact(&self, id: &str) -> Result<()> {
-        self.change_facts("FORGET", |existing, numbers, now| Ok(((), facts::forget(id, existing, numbers, now)?))).await
+        self.change_facts("FORGET", &mut |existing, numbers, now| facts::forget(id, existing, numbers, now)).await
     }
 
     /// Facts, oldest first.
@@ -155,21 +143,37 @@ impl Engine {
         Ok(entries.into_iter().map(|(_, entry)| entry).filter(|entry| entry.fact_id.as_deref() == Some(id)).collect())
     }
 
-    /// Decides on the facts as they are, and writes; when another tab was faster, decides again.
-    async fn change_facts<T>(
+    /// As [`Self::change_facts`], for a decision that ends in one fact.
+    async fn change_fact(
         &self,
         operation: &str,
-        decide: impl Fn(&[FactRecord], Numbers, f64) -> Result<(T, Changes)>,
-    ) -> Result<T> {
+        decide: &dyn Fn(&[FactRecord], Numbers, f64) -> Result<Written>,
+    ) -> Result<FactRecord> {
+        let mut fact = None;
+        self.change_facts(operation, &mut |existing, numbers, now| {
+            let written = decide(existing, numbers, now)?;
+            fact = Some(written.fact);
+            Ok(written.changes)
+        })
+        .await?;
+        fact.ok_or_else(overtaken)
+    }
+
+    /// Decides on the facts as they are, and writes; when another tab was faster, decides again.
+    async fn change_facts(
+        &self,
+        operation: &str,
+        decide: &mut dyn FnMut(&[FactRecord], Numbers, f64) -> Result<Changes>,
+    ) -> Result<()> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
         for _ in 0..WRITE_TRIES {
             self.ensure_open()?;
             self.refresh_facts().await?;
             let (counters, check) = self.fact_counters();
-            let (answer, changes) = decide(&self.all_facts(), counters.next_numbers(), self.now_ms())?;
+            let changes = decide(&self.all_facts(), counters.next_numbers(), self.now_ms())?;
             if changes.is_empty() {
-                return Ok(answer);
+                return Ok(());
             }
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
             let stored = self.put_changes(&changes, &mut commit).await?;
@@ -177,7 +181,7 @@ impl Engine {
                 self.take_changes_in(&changes, stored);
                 let fact_id = changes.puts.last().map(|fact| fact.id.clone());
                 self.emit(&Event::new("fact", json!({ "operation": operation, "factId": fact_id })));
-                return Ok(answer);
+                return Ok(());
             }
         }
         Err(overtaken())

@@ -81,7 +81,9 @@ impl<'a> Search<'a> {
         }
         let candidates = hits.len();
         hits.retain(|hit| hit.score > 0.0 && hit.score >= self.request.min_score);
-        hits.sort_unstable_by(|left, right| self.order((left.score, left.document), (right.score, right.document)));
+        crate::sorting::sort_by(&mut hits, &|left, right| {
+            self.order((left.score, left.document), (right.score, right.document))
+        });
         hits.truncate(self.request.top_k);
         Ok(SearchResult { hits, mode, candidates, confidence })
     }

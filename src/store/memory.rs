@@ -4,8 +4,8 @@ use super::range::{KeyRange, check_storable};
 use super::{Commit, Key, Query, Record, Storage, StorageUsage, Store};
 use crate::error::{Code, Error, Result};
 use crate::ports::Pending;
+use crate::sorted_map::SortedMap;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A store in memory. Every answer is there at the first poll.
@@ -22,7 +22,7 @@ pub struct MemoryStore {
 
 #[derive(Debug, Default)]
 struct Database {
-    stores: BTreeMap<Store, BTreeMap<Key, Record>>,
+    stores: SortedMap<Store, SortedMap<Key, Record>>,
     /// Rises when the database is destroyed, so that older handles know.
     generation: u64,
 }
@@ -87,7 +87,7 @@ impl Database {
         let (Some(records), Some(range)) = (self.stores.get(&query.store), KeyRange::of(query)) else {
             return Vec::new();
         };
-        let selected = records.range((range.lower, range.upper));
+        let selected = records.range(range.lower.as_ref(), range.upper.as_ref());
         let limit = query.limit.unwrap_or(usize::MAX);
         let copied = |(key, record): (&Key, &Record)| (key.clone(), record.clone());
         if query.reverse {
@@ -99,7 +99,7 @@ impl Database {
 
     fn count(&self, store: Store, prefix: &Key) -> u64 {
         let range = KeyRange::prefix(prefix);
-        let count = self.stores.get(&store).map_or(0, |records| records.range((range.lower, range.upper)).count());
+        let count = self.stores.get(&store).map_or(0, |records| records.range(range.lower.as_ref(), range.upper.as_ref()).count());
         count as u64
     }
 
@@ -112,10 +112,7 @@ impl Database {
         for (store, prefix) in commit.delete_prefixes {
             let Some(records) = self.stores.get_mut(&store) else { continue };
             let range = KeyRange::prefix(&prefix);
-            let keys: Vec<Key> = records.range((range.lower, range.upper)).map(|(key, _)| key.clone()).collect();
-            for key in keys {
-                records.remove(&key);
-            }
+            records.remove_range(range.lower.as_ref(), range.upper.as_ref());
         }
         for (store, key) in commit.deletes {
             if let Some(records) = self.stores.get_mut(&store) {
@@ -123,7 +120,7 @@ impl Database {
             }
         }
         for (store, key, record) in commit.puts {
-            self.stores.entry(store).or_default().insert(key, record);
+            self.stores.get_or_default(store).insert(key, record);
         }
         true
     }
@@ -140,7 +137,7 @@ impl Database {
                 .sum::<usize>()
         };
         let record_bytes = |record: &Record| record.body.len() + record.blob.as_ref().map_or(0, Vec::len);
-        self.stores.values().flatten().map(|(key, record)| key_bytes(key) + record_bytes(record)).sum()
+        self.stores.values().flat_map(SortedMap::iter).map(|(key, record)| key_bytes(key) + record_bytes(record)).sum()
     }
 }
 

@@ -1,11 +1,11 @@
 //! The quantised rows that every way of searching reads: int8 values, 1-bit codes, ids and tombstones.
 
+use crate::sorted_map::SortedMap;
 use super::bits::Bits;
 use super::kernel::{dot_i8, dot_i16_i8, hamming};
 use super::quantise::{Query, quantise_row};
 use super::slabs::Slabs;
 use super::top::{Scored, Top};
-use std::collections::BTreeMap;
 
 /// Rows are padded to whole SIMD loads.
 const ROW_ALIGNMENT: usize = 16;
@@ -25,7 +25,8 @@ pub(super) struct Rows {
     ids: Vec<u32>,
     dead: Bits,
     dead_count: usize,
-    by_id: BTreeMap<u32, u32>,
+    /// The last row of every id; it may be a tombstone.
+    by_id: SortedMap<u32, u32>,
     /// What the codes are relative to: a fixed mean, so that codes of one generation can be compared.
     centre: Vec<f32>,
     next_centre_rows: usize,
@@ -46,7 +47,7 @@ impl Rows {
             ids: Vec::new(),
             dead: Bits::default(),
             dead_count: 0,
-            by_id: BTreeMap::new(),
+            by_id: SortedMap::new(),
             centre: vec![0.0; dimensions],
             next_centre_rows: FIRST_CENTRE_ROWS,
         }
@@ -83,7 +84,7 @@ impl Rows {
 
     /// The live row of an id.
     pub(super) fn row_of(&self, id: u32) -> Option<u32> {
-        self.by_id.get(&id).copied()
+        self.by_id.get(&id).copied().filter(|row| self.is_live(*row))
     }
 
     /// The numbers of the live rows.
@@ -133,7 +134,7 @@ impl Rows {
 
     /// Makes the row of this id a tombstone; false where there is none.
     pub(super) fn remove(&mut self, id: u32) -> bool {
-        let Some(row) = self.by_id.remove(&id) else {
+        let Some(row) = self.row_of(id) else {
             return false;
         };
         self.dead.insert(row);
@@ -149,12 +150,12 @@ impl Rows {
             self.codes.move_record(*from, to as u32);
             self.scales[to] = self.scales[*from as usize];
             self.ids[to] = self.ids[*from as usize];
-            self.by_id.insert(self.ids[to], to as u32);
         }
         self.values.truncate(live.len());
         self.codes.truncate(live.len());
         self.scales.truncate(live.len());
         self.ids.truncate(live.len());
+        self.by_id = self.ids.iter().copied().zip(0..).collect();
         self.dead.clear();
         self.dead_count = 0;
         self.next_centre_rows = live.len().saturating_mul(2).max(FIRST_CENTRE_ROWS);
