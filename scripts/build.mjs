@@ -140,7 +140,7 @@ async function buildVocabularies() {
   }
   await step(
     "Make the vocabularies",
-    { inputs: ["examples/vocabulary.rs", "src/tokens", "Cargo.lock", ...OWN_SCRIPTS], outputs: ["dist/vocabularies/o200k_base.bin.gz", "dist/vocabularies/cl100k_base.bin.gz"] },
+    { inputs: ["examples/vocabulary.rs", "src/tokens", "src/error.rs", "Cargo.lock", ...OWN_SCRIPTS], outputs: ["dist/vocabularies/o200k_base.bin.gz", "dist/vocabularies/cl100k_base.bin.gz"] },
     async () => {
       const plain = join(WORK, "vocabularies");
       const packed = join(DIST, "vocabularies");

@@ -38,7 +38,7 @@ await main(async () => {
 
 async function lint() {
   await check("cargo fmt", "cargo", ["fmt", "--check"], "Run: cargo fmt");
-  await check("clippy", "cargo", ["clippy", "--all-targets", "--features", "tiktoken,instant-distance", "--", "-D", "warnings"]);
+  await check("clippy", "cargo", ["clippy", "--workspace", "--all-targets", "--features", "tiktoken,instant-distance", "--", "-D", "warnings"]);
   await check("clippy for WebAssembly", "cargo", ["clippy", "--target", WASM_TARGET, "--features", "wasm", "--lib", "--", "-D", "warnings"]);
   await build();
   await check("eslint", process.execPath, ["node_modules/eslint/bin/eslint.js", ...["js", "scripts", "tests", "www"].filter(isThere)]);
@@ -49,7 +49,7 @@ async function lint() {
 }
 
 async function testRust() {
-  await counted("cargo", ["test", "--features", "tiktoken,instant-distance", ...quiet()], {}, countCargo);
+  await counted("cargo", ["test", "--workspace", "--features", "tiktoken,instant-distance", ...quiet()], {}, countCargo);
 }
 
 async function testJs() {

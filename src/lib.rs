@@ -7,7 +7,6 @@
 pub mod config;
 pub mod context;
 pub mod engine;
-pub mod error;
 pub mod facts;
 pub mod formats;
 mod json_reader;
@@ -23,10 +22,19 @@ pub mod sorted_map;
 mod sorting;
 pub mod store;
 pub mod summary;
-pub mod tokens;
 pub mod vector;
 
 #[cfg(feature = "wasm")]
 pub mod wasm;
 
+pub use throughline_tokens::error;
+
 pub use error::{Code, Error, Result};
+
+/// Counting tokens: see [`throughline_tokens`].
+pub mod tokens {
+    mod overhead;
+
+    pub use overhead::{Overhead, overhead};
+    pub use throughline_tokens::*;
+}

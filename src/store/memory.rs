@@ -99,7 +99,10 @@ impl Database {
 
     fn count(&self, store: Store, prefix: &Key) -> u64 {
         let range = KeyRange::prefix(prefix);
-        let count = self.stores.get(&store).map_or(0, |records| records.range(range.lower.as_ref(), range.upper.as_ref()).count());
+        let count = self
+            .stores
+            .get(&store)
+            .map_or(0, |records| records.range(range.lower.as_ref(), range.upper.as_ref()).count());
         count as u64
     }
 

@@ -6,6 +6,12 @@
 //!
 //! Counts are kept raw (in the encoding, under [`TokenCounter::id`]) and turned into the tokens of a model when they
 //! are read ([`Tokenization::model_tokens`]), so another model costs no recount.
+//!
+//! A crate of its own because optimisation levels are set by crate: this one is built for speed, the rest for size. It
+//! holds the error type, too, since it is the lowest crate.
+
+#[path = "../error.rs"]
+pub mod error;
 
 mod byte_pair_encoder;
 mod byte_pair_merge;
@@ -15,7 +21,6 @@ mod encoding;
 mod estimator;
 mod model_counter;
 mod model_family;
-mod overhead;
 mod piece_memo;
 mod prefix;
 mod script_class;
@@ -35,7 +40,6 @@ pub use encoding::Encoding;
 pub use estimator::Estimator;
 pub use model_counter::ModelCounter;
 pub use model_family::ModelFamily;
-pub use overhead::{Overhead, overhead};
 pub use script_class::{ClassHistogram, ScriptClass};
 #[cfg(feature = "tiktoken")]
 pub use tiktoken_counter::TiktokenCounter;

@@ -1,11 +1,11 @@
 //! The quantised rows that every way of searching reads: int8 values, 1-bit codes, ids and tombstones.
 
-use crate::sorted_map::SortedMap;
 use super::bits::Bits;
 use super::kernel::{dot_i8, dot_i16_i8, hamming};
 use super::quantise::{Query, quantise_row};
 use super::slabs::Slabs;
 use super::top::{Scored, Top};
+use crate::sorted_map::SortedMap;
 
 /// Rows are padded to whole SIMD loads.
 const ROW_ALIGNMENT: usize = 16;
