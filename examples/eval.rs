@@ -325,11 +325,13 @@ fn locomo_results(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<Value, F
 
 /// What the gate says to the question when the recent window is the conversation's last 20 turns.
 fn gate_retrieves(index: &MessageIndex, conversation: &Conversation, question: &Question) -> bool {
-    let recent: Vec<&str> = conversation.turns.iter().rev().take(20).map(|turn| turn.text.as_str()).collect();
+    let first = conversation.turns.len().saturating_sub(20);
+    let seqs = first as u32 + 1..=conversation.turns.len() as u32;
+    let recent: Vec<u32> = seqs.filter_map(|seq| index.find(question.conversation as u32, seq)).collect();
     decide(&GateRequest {
         question: &question.text,
         choice: RetrievalChoice::Auto,
-        recent_texts: &recent,
+        recent: &recent,
         messages_outside: conversation.turns.len() - recent.len(),
         index,
     })

@@ -87,14 +87,18 @@ export class Host {
   }
 
   async #embed(embedder: Embedder, texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
+    const call = this.#call(signal);
     try {
-      return checkVectors(await embedder.embed(texts, { signal: this.#signal(signal) }), texts.length, embedder.dimensions);
+      return checkVectors(await embedder.embed(texts, { signal: call.signal }), texts.length, embedder.dimensions);
     } catch (error) {
       throw this.#failure(error, "embedding_failed", "The embedding callback failed; see the error's cause.");
+    } finally {
+      call.end();
     }
   }
 
   async #generate(model: LanguageModel, request: EngineModelRequest, signal?: AbortSignal): Promise<string> {
+    const call = this.#call(signal);
     try {
       const { prompt, schema, purpose, ...rest } = request;
       const answer = await model.generate({
@@ -102,24 +106,27 @@ export class Host {
         purpose: purpose as GenerateRequest["purpose"],
         messages: [{ role: "user", content: prompt }],
         ...(schema === undefined || schema === null ? {} : { schema: schema as Record<string, unknown> }),
-        signal: this.#signal(signal),
+        signal: call.signal,
       });
       if (typeof answer === "string") return answer;
       if (typeof answer === "object" && answer !== null) return JSON.stringify(answer);
     } catch (error) {
       throw this.#failure(error, "model_failed", "The language model callback failed; see the error's cause.");
+    } finally {
+      call.end();
     }
     throw this.#failure(undefined, "model_output_invalid", "The language model callback answered neither text nor an object.");
   }
 
-  #signal(signal: AbortSignal | undefined): AbortSignal {
-    if (signal === undefined) return this.#closing.signal;
+  /** A signal that follows the engine's own and the closing of the memory, until the call ends. */
+  #call(signal: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
     const controller = new AbortController();
-    for (const source of [signal, this.#closing.signal]) {
+    const over = new AbortController();
+    for (const source of signal === undefined ? [this.#closing.signal] : [signal, this.#closing.signal]) {
       if (source.aborted) controller.abort(source.reason);
-      else source.addEventListener("abort", () => controller.abort(source.reason), { once: true, signal: controller.signal });
+      else source.addEventListener("abort", () => controller.abort(source.reason), { once: true, signal: over.signal });
     }
-    return controller.signal;
+    return { signal: controller.signal, end: () => over.abort() };
   }
 
   /** A plain failure for the engine; the app's own error is kept for the one who called. */

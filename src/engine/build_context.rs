@@ -275,17 +275,22 @@ impl Engine {
         if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
             self.load_all().await?;
         }
-        let shown_texts: Vec<&str> = recent.groups.iter().flatten().map(|stored| stored.record.text.as_str()).collect();
-        let decision = {
+        let (shown, decision) = {
             let state = self.state.borrow();
-            let number = found(state.conversations.get(id))?.number;
-            decide(&GateRequest {
+            let conversation = found(state.conversations.get(id))?;
+            let recent_messages = conversation.messages.iter().skip(recent.first_seq.saturating_sub(1) as usize);
+            let shown: Vec<u32> = recent_messages
+                .take_while(|message| message.seq < newest.first_seq)
+                .filter_map(|message| message.document)
+                .collect();
+            let decision = decide(&GateRequest {
                 question: &newest.text,
                 choice: request.retrieval,
-                recent_texts: &shown_texts,
-                messages_outside: state.index.messages_outside(number, recent.first_seq, retrieval.scope),
+                recent: &shown,
+                messages_outside: state.index.messages_outside(conversation.number, recent.first_seq, retrieval.scope),
                 index: &state.index,
-            })
+            });
+            (shown, decision)
         };
         if !decision.retrieve {
             return Ok((None, decision));
@@ -301,7 +306,13 @@ impl Engine {
                 after: retrieval.after,
                 min_score: retrieval.min_score,
                 filter: &RecallFilter::default(),
-                shown_texts: &shown_texts,
+                room_tokens: self
+                    .options
+                    .policy
+                    .budget
+                    .retrieved_tokens
+                    .saturating_mul(1 + u32::from(decision.exact_detail)),
+                shown: &shown,
             })
             .await?;
         Ok((Some(evidence), decision))
@@ -319,6 +330,8 @@ impl Engine {
         }
         let duplicate = |(id, tokens): &(String, u32)| Dropped { id: id.clone(), tokens: *tokens, reason: "duplicate" };
         dropped.extend(evidence.duplicates.iter().map(duplicate));
+        let unread = |(id, tokens): &(String, u32)| Dropped { id: id.clone(), tokens: *tokens, reason: "no_room" };
+        dropped.extend(evidence.unread.iter().map(unread));
         dropped
     }
 

@@ -13,6 +13,8 @@ use crate::sorted_map::{SortedMap, SortedSet};
 use crate::sorting;
 use serde::Serialize;
 
+/// Tokens of the line in front of a message in the evidence, about.
+const MARKER_TOKENS: u32 = 20;
 /// Most hits of one recall.
 const MOST_HITS: u32 = 1_000;
 
@@ -123,8 +125,10 @@ pub(super) struct EvidenceRequest<'a> {
     pub(super) after: u32,
     pub(super) min_score: f64,
     pub(super) filter: &'a RecallFilter,
-    /// Texts that are in the context already, for deduplication.
-    pub(super) shown_texts: &'a [&'a str],
+    /// Tokens that there is room for: groups far beyond it are reduced to their hits before they are read.
+    pub(super) room_tokens: u32,
+    /// Documents that are in the context already: what says the same is left out.
+    pub(super) shown: &'a [u32],
 }
 
 /// What a search for evidence found.
@@ -134,6 +138,8 @@ pub(super) struct Evidence {
     pub(super) hits: SortedMap<(u32, Seq), Hit>,
     pub(super) below_floor: Vec<Hit>,
     pub(super) duplicates: Vec<(String, u32)>,
+    /// Neighbours that there was no room for: id and tokens.
+    pub(super) unread: Vec<(String, u32)>,
     pub(super) mode: &'static str,
     pub(super) candidates: u32,
     pub(super) ms: f64,
@@ -172,7 +178,8 @@ impl Engine {
                 after: request.after.unwrap_or(retrieval.after),
                 min_score: request.threshold.unwrap_or(0.0),
                 filter: &request.filter,
-                shown_texts: &[],
+                room_tokens: u32::MAX,
+                shown: &[],
             })
             .await?;
         Ok(self.recalled_groups(&evidence))
@@ -234,13 +241,15 @@ impl Engine {
             hits: kept.into_iter().map(|hit| ((hit.conversation, hit.seq), hit)).collect(),
             below_floor,
             duplicates: Vec::new(),
+            unread: Vec::new(),
             mode: result.mode.as_str(),
             candidates: u32::try_from(result.candidates).unwrap_or(u32::MAX),
             ms,
             embedding_error,
         };
-        self.read_groups(groups, &mut evidence).await?;
-        self.drop_duplicates(&mut evidence, request.shown_texts);
+        evidence.groups = self.without_distant_neighbours(groups, request.room_tokens, &mut evidence.unread);
+        self.read_groups(&mut evidence).await?;
+        self.drop_duplicates(&mut evidence, request.shown);
         Ok(evidence)
     }
 
@@ -280,8 +289,7 @@ impl Engine {
             .map(|found| Range { conversation: found.number, first_seq: request.shown_from_seq, last_seq: Seq::MAX })
             .into_iter()
             .collect();
-        let texts: Vec<u64> =
-            request.shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
+        let texts: Vec<u64> = request.shown.iter().map(|document| state.index.content_hash(*document)).collect();
         expand_without(
             hits,
             &GroupRequest {
@@ -296,19 +304,50 @@ impl Engine {
         )
     }
 
-    /// The messages of groups of hits.
-    async fn read_groups(&self, groups: Vec<MessageGroup>, evidence: &mut Evidence) -> Result<()> {
+    /// Groups reduced to their hits once hits and better groups fill the room: what cannot be shown is not read.
+    fn without_distant_neighbours(
+        &self,
+        mut groups: Vec<MessageGroup>,
+        room_tokens: u32,
+        unread: &mut Vec<(String, u32)>,
+    ) -> Vec<MessageGroup> {
+        let state = self.state.borrow();
+        let message = |group: &MessageGroup, seq: Seq| {
+            let id = state.conversation_ids.get(group.conversation as usize)?;
+            state.conversations.get(id)?.message(seq)
+        };
+        let tokens =
+            |group: &MessageGroup, seq: Seq| message(group, seq).map_or(0, |found| found.tokens + MARKER_TOKENS);
+        let mut used: u32 =
+            groups.iter().map(|group| group.hits.iter().map(|hit| tokens(group, hit.seq)).sum::<u32>()).sum();
+        for group in &mut groups {
+            let is_hit = |seq: Seq| group.hits.iter().any(|hit| hit.seq == seq);
+            let neighbours: Vec<Seq> = group.seqs.iter().copied().filter(|seq| !is_hit(*seq)).collect();
+            let needed: u32 = neighbours.iter().map(|seq| tokens(group, *seq)).sum();
+            if used.saturating_add(needed) <= room_tokens {
+                used += needed;
+                continue;
+            }
+            unread.extend(
+                neighbours.iter().filter_map(|seq| message(group, *seq)).map(|found| (found.id.clone(), found.tokens)),
+            );
+            group.seqs = group.hits.iter().map(|hit| hit.seq).collect();
+        }
+        groups
+    }
+
+    /// The messages of the groups.
+    async fn read_groups(&self, evidence: &mut Evidence) -> Result<()> {
         let mut keys = Vec::new();
         {
             let state = self.state.borrow();
-            for group in &groups {
+            for group in &evidence.groups {
                 let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
                 for seq in &group.seqs {
                     keys.push((crate::ports::Store::Messages, crate::key![id.as_str(), *seq]));
                 }
             }
         }
-        evidence.groups = groups;
         for record in self.host.storage.get(keys).await?.into_iter().flatten() {
             let record: MessageRecord = super::stored::decode(crate::ports::Store::Messages, &record)?;
             evidence.records.insert((record.conversation_id.clone(), record.seq), record);
@@ -317,16 +356,15 @@ impl Engine {
     }
 
     /// A message that says the same as one shown before (in the recent window, or in a better group) goes.
-    fn drop_duplicates(&self, evidence: &mut Evidence, shown_texts: &[&str]) {
+    fn drop_duplicates(&self, evidence: &mut Evidence, shown: &[u32]) {
         let state = self.state.borrow();
-        let mut seen: SortedSet<u64> =
-            shown_texts.iter().map(|text| state.index.analyzer().content_hash(text)).collect();
+        let mut seen: SortedSet<u64> = shown.iter().map(|document| state.index.content_hash(*document)).collect();
         for group in &mut evidence.groups {
             let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
             group.seqs.retain(|seq| {
                 let Some(record) = evidence.records.get(&(id.clone(), *seq)) else { return false };
-                let is_new =
-                    record.text.trim().is_empty() || seen.insert(state.index.analyzer().content_hash(&record.text));
+                let document = state.index.find(group.conversation, *seq);
+                let is_new = document.is_none_or(|document| seen.insert(state.index.content_hash(document)));
                 if !is_new {
                     evidence.duplicates.push((record.id.clone(), record.tokens));
                 }

@@ -31,6 +31,7 @@ pub(super) fn read_object(raw: &str, max_nesting: usize) -> Result<(Object, bool
 }
 
 /// JSON text in which every unpaired surrogate escape became that of U+FFFD, so that it can be read.
+#[cfg(feature = "wasm")]
 pub(crate) fn well_formed(text: &str) -> Cow<'_, str> {
     Scan::of(text).replaced(text)
 }

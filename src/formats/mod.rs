@@ -49,6 +49,7 @@ mod element;
 mod flatten;
 mod group;
 mod json;
+#[cfg(feature = "wasm")]
 pub(crate) use json::well_formed;
 mod media;
 mod parse;

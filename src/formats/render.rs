@@ -202,10 +202,10 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let mut opened = std::mem::take(&mut self.opened);
         opened.retain(&|index, _| used.contains(index));
         for index in used.iter() {
-            if !opened.contains_key(index) {
-                if let Some(source) = self.sources.get(*index).and_then(Opened::new) {
-                    opened.insert(*index, source);
-                }
+            if !opened.contains_key(index)
+                && let Some(source) = self.sources.get(*index).and_then(Opened::new)
+            {
+                opened.insert(*index, source);
             }
         }
         let (message, lossy) = self.written(bundle, used, &opened);

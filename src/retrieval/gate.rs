@@ -9,7 +9,6 @@ use super::gate_words::{
 use super::message_index::MessageIndex;
 use super::question::{is_technical, readable};
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
-use crate::sorted_map::SortedSet;
 use serde::Serialize;
 
 /// What the caller asked for.
@@ -34,8 +33,8 @@ pub struct GateRequest<'a> {
     pub question: &'a str,
     /// What the caller asked for.
     pub choice: RetrievalChoice,
-    /// Texts of the recent window, oldest first.
-    pub recent_texts: &'a [&'a str],
+    /// Documents of the recent window, oldest first: what the model sees anyway.
+    pub recent: &'a [u32],
     /// Messages that could be retrieved ([`MessageIndex::messages_outside`]).
     pub messages_outside: usize,
     /// The index that would be searched: gives the analyzer, and the best lexical evidence where the question looks
@@ -85,7 +84,7 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
     if reading.is_small_talk && !reading.points_back {
         return decision(false, vec!["small_talk"]);
     }
-    let recent: Vec<SortedSet<u64>> = request.recent_texts.iter().map(|text| terms_of(analyzer, text)).collect();
+    let recent = reading.terms_in(request.index, request.recent);
     let known = |hash: u64| recent.iter().any(|terms| terms.contains(&hash));
     let share = reading.share(&known);
     let share_together = share.map(|_| reading.best_share_together(&recent));
@@ -100,9 +99,9 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
     add(reading.asks_detail && share.is_some(), "exact_detail");
     add(reading.has_identifier && is_missing, "identifier");
     let has_unknown_name = reading.names.iter().any(|name| !known(*name));
-    let points_nowhere = reading.points_somewhere && request.recent_texts.is_empty();
+    let points_nowhere = reading.points_somewhere && request.recent.is_empty();
     add(has_unknown_name || points_nowhere, "unresolved_mention");
-    let points_at_recent = reading.points_somewhere && !request.recent_texts.is_empty() && reading.word_count() <= 2;
+    let points_at_recent = reading.points_somewhere && !request.recent.is_empty() && reading.word_count() <= 2;
     add(share.is_some_and(|share| share < SHIFT_SHARE) && !points_at_recent, "topic_shift");
     if let Some(share) = share_together.filter(|_| reasons.is_empty()) {
         // The recent window's own messages cannot lead it, so what leads is older.
@@ -113,17 +112,9 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
     if !reasons.is_empty() {
         return decision(true, reasons);
     }
-    let is_follow_up = points_at_recent
-        || share_together.is_none_or(|share| share >= FOLLOW_UP_SHARE) && !request.recent_texts.is_empty();
+    let is_follow_up =
+        points_at_recent || share_together.is_none_or(|share| share >= FOLLOW_UP_SHARE) && !request.recent.is_empty();
     if is_follow_up { decision(false, vec!["answered_by_recent"]) } else { decision(true, vec!["in_doubt"]) }
-}
-
-fn terms_of(analyzer: &Analyzer, text: &str) -> SortedSet<u64> {
-    let mut terms = SortedSet::new();
-    analyzer.terms(text, Side::Document, &mut |term| {
-        terms.insert(term.hash);
-    });
-    terms
 }
 
 /// A question as the gate reads it.
@@ -189,11 +180,26 @@ impl Reading {
         self.content.chunk_by(|left, right| left.0 == right.0).count()
     }
 
+    /// For each of these documents, which of the question's terms it has: read off the postings of those few terms.
+    fn terms_in(&self, index: &MessageIndex, documents: &[u32]) -> Vec<Vec<u64>> {
+        let mut places: Vec<(u32, usize)> = documents.iter().copied().zip(0..).collect();
+        places.sort_unstable();
+        let mut terms = vec![Vec::new(); documents.len()];
+        for hash in self.content.iter().map(|(_, hash)| hash).chain(&self.names) {
+            index.lexical.for_each_posting(*hash, |document, _| {
+                if let Ok(found) = places.binary_search_by_key(&document, |(place, _)| *place) {
+                    terms[places[found].1].push(*hash);
+                }
+            });
+        }
+        terms
+    }
+
     /// The largest share of the content words that one message and the next have together.
-    fn best_share_together(&self, recent: &[SortedSet<u64>]) -> f32 {
+    fn best_share_together(&self, recent: &[Vec<u64>]) -> f32 {
         let pairs = (0..recent.len()).map(|index| (recent.get(index), recent.get(index + 1)));
-        let share = |(one, next): (Option<&SortedSet<u64>>, Option<&SortedSet<u64>>)| {
-            let is_in = |terms: Option<&SortedSet<u64>>, hash| terms.is_some_and(|terms| terms.contains(&hash));
+        let share = |(one, next): (Option<&Vec<u64>>, Option<&Vec<u64>>)| {
+            let is_in = |terms: Option<&Vec<u64>>, hash| terms.is_some_and(|terms| terms.contains(&hash));
             self.share(&|hash| is_in(one, hash) || is_in(next, hash)).unwrap_or(0.0)
         };
         pairs.map(share).fold(0.0, f32::max)
@@ -257,12 +263,17 @@ mod tests {
         "캐시는 레디스로 구현했습니다",
     ];
 
-    fn index() -> MessageIndex {
+    /// An index with two older messages and these recent ones, and the documents of those.
+    fn index(recent_texts: &[&str]) -> (MessageIndex, Vec<u32>) {
         let mut index = MessageIndex::new(Analyzer::default(), None);
+        let mut add = |conversation: u32, seq: u32, text: &str| {
+            index.add(&Document { conversation, seq, role: Role::User, speaker: None, created_at_ms: 0.0, text })
+        };
         for (text, seq) in ["Where shall we host it?", "Which cache do you like?"].into_iter().zip(1..) {
-            index.add(&Document { conversation: 1, seq, role: Role::User, speaker: None, created_at_ms: 0.0, text });
+            add(1, seq, text);
         }
-        index
+        let recent = recent_texts.iter().zip(1..).filter_map(|(text, seq)| add(2, seq, text)).collect();
+        (index, recent)
     }
 
     fn decide_with(
@@ -271,7 +282,8 @@ mod tests {
         recent_texts: &[&str],
         messages_outside: usize,
     ) -> Decision {
-        decide(&GateRequest { question, choice, recent_texts, messages_outside, index: &index() })
+        let (index, recent) = index(recent_texts);
+        decide(&GateRequest { question, choice, recent: &recent, messages_outside, index: &index })
     }
 
     fn ask(question: &str) -> Decision {

@@ -174,6 +174,12 @@ impl MessageIndex {
         self.timeline.find(conversation, seq)
     }
 
+    /// Hash of a document's normalised text: equal where two messages say the same but for form. 0 for one that is not here.
+    #[must_use]
+    pub fn content_hash(&self, document: u32) -> u64 {
+        self.timeline.entry(document).map_or(0, |entry| entry.content_hash)
+    }
+
     /// Where a document stands: conversation and seq.
     #[must_use]
     pub fn place(&self, document: u32) -> Option<(u32, Seq)> {

@@ -127,7 +127,7 @@ test("in the dark and on a phone it fits", async () => {
   await picture("demo-dark");
   await page.setViewportSize({ width: 390, height: 844 });
   await page.waitForTimeout(200);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth > globalThis.innerWidth);
   assert.equal(wide, false, "the page scrolls sideways");
   await picture("demo-phone");
   await page.setViewportSize({ width: 1440, height: 900 });
