@@ -20,6 +20,12 @@ use serde_json::json;
 /// What `facts.add` is given.
 pub type NewFact = FactWrite;
 
+/// Decides what to change in the facts as they are, with the next numbers and the time.
+type Decision<'a> = dyn FnMut(&[FactRecord], Numbers, f64) -> Result<Changes> + 'a;
+
+/// As [`Decision`], about one fact.
+type OneFact<'a> = dyn Fn(&[FactRecord], Numbers, f64) -> Result<Written> + 'a;
+
 /// What the user changes in a fact.
 pub type FactUpdate = FactEdit;
 
@@ -144,11 +150,7 @@ impl Engine {
     }
 
     /// As [`Self::change_facts`], for a decision that ends in one fact.
-    async fn change_fact(
-        &self,
-        operation: &str,
-        decide: &dyn Fn(&[FactRecord], Numbers, f64) -> Result<Written>,
-    ) -> Result<FactRecord> {
+    async fn change_fact(&self, operation: &str, decide: &OneFact<'_>) -> Result<FactRecord> {
         let mut fact = None;
         self.change_facts(operation, &mut |existing, numbers, now| {
             let written = decide(existing, numbers, now)?;
@@ -160,11 +162,7 @@ impl Engine {
     }
 
     /// Decides on the facts as they are, and writes; when another tab was faster, decides again.
-    async fn change_facts(
-        &self,
-        operation: &str,
-        decide: &mut dyn FnMut(&[FactRecord], Numbers, f64) -> Result<Changes>,
-    ) -> Result<()> {
+    async fn change_facts(&self, operation: &str, decide: &mut Decision<'_>) -> Result<()> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
         for _ in 0..WRITE_TRIES {

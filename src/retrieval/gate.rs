@@ -183,7 +183,7 @@ impl Reading {
     /// For each of these documents, which of the question's terms it has: read off the postings of those few terms.
     fn terms_in(&self, index: &MessageIndex, documents: &[u32]) -> Vec<Vec<u64>> {
         let mut places: Vec<(u32, usize)> = documents.iter().copied().zip(0..).collect();
-        places.sort_unstable();
+        crate::sorting::sort(&mut places);
         let mut terms = vec![Vec::new(); documents.len()];
         for hash in self.content.iter().map(|(_, hash)| hash).chain(&self.names) {
             index.lexical.for_each_posting(*hash, |document, _| {

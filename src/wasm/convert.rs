@@ -23,10 +23,11 @@ fn unreadable(problem: String) -> Error {
     Error::invalid_argument(format!("an option cannot be read: {problem}"))
 }
 
-/// A plain object as a typed request.
-pub(super) fn from_js<T: FromJson>(value: &JsValue) -> Result<T> {
-    let text = js_sys::JSON::stringify(value).ok().and_then(|text| text.as_string());
-    from_json(&text.ok_or_else(|| Error::invalid_argument("the options are not plain data"))?)
+/// The options of an engine, a plain object, as their type.
+pub(super) fn from_js<T: FromJson>(options: JsValue) -> Result<T> {
+    let value: serde_json::Value = serde_wasm_bindgen::from_value(options)
+        .map_err(|_| Error::invalid_argument("the options are not plain data"))?;
+    T::read(value).map_err(unreadable)
 }
 
 /// The policy, every field of which may be left out and none misspelt.

@@ -484,7 +484,7 @@ fn promise(answer: Pin<Box<dyn Future<Output = Result<JsValue>>>>) -> js_sys::Pr
 
 async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> Result<JsEngine> {
     let options: OpenOptions =
-        from_js(&options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
+        from_js(options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
     let storage: Rc<dyn Storage> = match options.storage.kind {
         StorageKind::IndexedDb => {
             Rc::new(IndexedDbStore::open(&format!("{}:{}", options.storage.name, options.user_id)).await?)
