@@ -66,7 +66,7 @@ function withoutLocalPaths(target) {
 
 function optimise(from, to) {
   return run(process.execPath, [
-    join(ROOT, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, "-Oz",
+    join(ROOT, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, "-Oz", "--converge",
     "--enable-simd", "--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext",
     "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue",
     "--strip-debug", "--strip-producers",
