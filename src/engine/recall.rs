@@ -266,7 +266,14 @@ impl Engine {
         let state = self.state.borrow();
         let number = |id: Option<&str>| id.and_then(|id| state.conversations.get(id)).map(|value| value.number);
         let current = number(request.current);
-        let admits = |conversation: u32, seq: Seq| is_admitted(&state, request, current, conversation, seq);
+        // Asked for every candidate: what holds for a whole conversation is decided once.
+        let is_open: Vec<bool> =
+            state.conversation_ids.iter().map(|id| is_searched(&state, request, current, id)).collect();
+        let admits = |conversation: u32, seq: Seq| {
+            is_open.get(conversation as usize).is_some_and(|is_open| *is_open)
+                && !(Some(conversation) == current && seq >= request.shown_from_seq)
+                && passes_filter(&state, request.filter, conversation, seq)
+        };
         state.index.search(&SearchRequest {
             text: request.text,
             vector,
@@ -421,34 +428,25 @@ impl Engine {
     }
 }
 
-/// Whether a message may be a hit: remembered, not shown already, and let through by the filter.
-fn is_admitted(
-    state: &State,
-    request: &EvidenceRequest<'_>,
-    current: Option<u32>,
-    conversation: u32,
-    seq: Seq,
-) -> bool {
-    let is_current = Some(conversation) == current;
-    if is_current && seq >= request.shown_from_seq {
-        return false;
-    }
-    let Some(found) = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id))
-    else {
-        return false;
-    };
+/// Whether a conversation is searched at all: it is there, remembered or the current one, and of the wanted project.
+fn is_searched(state: &State, request: &EvidenceRequest<'_>, current: Option<u32>, id: &String) -> bool {
+    let Some(found) = state.conversations.get(id) else { return false };
     let record = &found.stored.value;
-    let filter = request.filter;
-    if !(record.remember || is_current) || filter.project_id.is_some() && filter.project_id != record.project_id {
-        return false;
+    let project_id = &request.filter.project_id;
+    (record.remember || Some(found.number) == current) && (project_id.is_none() || *project_id == record.project_id)
+}
+
+/// Whether a message is of a wanted role and time.
+fn passes_filter(state: &State, filter: &RecallFilter, conversation: u32, seq: Seq) -> bool {
+    if filter.roles.is_none() && filter.since.is_none() && filter.until.is_none() {
+        return true;
     }
-    let has_message_filter = filter.roles.is_some() || filter.since.is_some() || filter.until.is_some();
-    !has_message_filter
-        || found.message(seq).is_some_and(|message| {
-            filter.roles.as_ref().is_none_or(|roles| roles.contains(&message.role))
-                && filter.since.is_none_or(|since| message.created_at >= since)
-                && filter.until.is_none_or(|until| message.created_at <= until)
-        })
+    let found = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id));
+    found.and_then(|conversation| conversation.message(seq)).is_some_and(|message| {
+        filter.roles.as_ref().is_none_or(|roles| roles.contains(&message.role))
+            && filter.since.is_none_or(|since| message.created_at >= since)
+            && filter.until.is_none_or(|until| message.created_at <= until)
+    })
 }
 
 /// First and last position of the turn group that a message is in.

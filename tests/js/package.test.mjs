@@ -58,10 +58,11 @@ test("no compiled file waits at its top level, and Node's modules are never impo
   assert.equal(stdout, "");
 });
 
-test("the engine and the JavaScript stay within their budget", () => {
+test("the engine and the JavaScript stay within their budget", (context) => {
   const sizes = measureSizes();
-  const { limitGzipBytes, tolerance, recorded } = readBudget();
+  const { goalGzipBytes, limitGzipBytes, tolerance, recorded } = readBudget();
   const total = sizes.engineGzipBytes + sizes.javascriptGzipBytes;
+  if (total > goalGzipBytes) context.diagnostic(`${total} bytes gzip; the goal is ${goalGzipBytes} (BENCHMARKS.md, "Sizes")`);
   assert.ok(total <= limitGzipBytes, `${total} bytes gzip; the limit is ${limitGzipBytes}`);
   for (const [name, bytes] of Object.entries(recorded ?? {})) {
     assert.ok(
