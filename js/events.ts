@@ -1,4 +1,7 @@
+import { MemoryError } from "./errors.js";
 import type { MemoryEventName, MemoryEvents } from "./types.js";
+
+const EVENT_NAMES: ReadonlySet<string> = new Set<MemoryEventName>(["append", "context", "compaction", "fact", "job", "storage", "error"]);
 
 type Listener<Name extends MemoryEventName> = (payload: MemoryEvents[Name]) => void;
 
@@ -8,6 +11,9 @@ export class EventEmitter {
 
   /** Adds a listener; the returned function removes it. */
   on<Name extends MemoryEventName>(event: Name, listener: Listener<Name>): () => void {
+    if (!EVENT_NAMES.has(event)) {
+      throw new MemoryError("invalid_argument", `on: there is no such event; the events are ${[...EVENT_NAMES].join(", ")}.`);
+    }
     const listeners = this.#listeners.get(event) ?? new Set();
     this.#listeners.set(event, listeners);
     listeners.add(listener);

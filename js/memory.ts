@@ -70,8 +70,8 @@ export class Memory {
   }
 
   /**
-   * Stores messages, whole or not at all, in one transaction. The object comes back from {@link Memory.history} as it was
-   * given. The same id with the same content is a no-op.
+   * Stores messages, whole or not at all, in one transaction. The object comes back from {@link Memory.history} as
+   * `JSON.stringify` sees it: a Date becomes text, a field that is `undefined` is gone, everything else is as it was given. The same id with the same content is a no-op.
    *
    * @throws `not_found` (the conversation), `conflict` (the same id with other content), `invalid_argument` (not plain
    * JSON, or too long), `storage_quota_exceeded`. Nothing was stored then.
@@ -121,6 +121,9 @@ export class Memory {
   async buildContext<Message extends object = RawMessage>(request: BuildContextRequest): Promise<Context<Message>> {
     const { question, tools, documents, ...rest } = requireOptions(request, "request");
     requireText(rest.conversationId, "request.conversationId");
+    if (documents !== undefined && !Array.isArray(documents as unknown)) {
+      throw new MemoryError("invalid_argument", "buildContext: documents must be an array of { id, text, source? }.");
+    }
     const answer = (await this.#session.call(
       "buildContext",
       {
@@ -178,7 +181,7 @@ export class Memory {
     })) as Summary;
   }
 
-  /** Resolves when no background job is due. */
+  /** Resolves when no background job is due: done, given up, or waiting for its next try (`stats().nextRetryAt`). */
   async settled(options: CallOptions = {}): Promise<void> {
     await this.#session.call("settled", {}, { idempotent: true, signal: options.signal });
   }

@@ -122,6 +122,7 @@ async function listen(server, first, tries) {
     });
     if (error === undefined) return server.address().port;
     if (error.code !== "EADDRINUSE" && error.code !== "EACCES") throw error;
+    if (tries > 1) console.log(`Port ${port} is taken, trying the next. (A browser keeps the demo's data per port.)`);
   }
   throw new Stop(`Ports ${first} to ${first + tries - 1} are taken. Choose another: PORT=9000 npm start`);
 }

@@ -216,6 +216,29 @@ fn other_conversations_are_found_and_named() {
     });
 }
 
+#[test]
+fn stored_system_messages_are_not_sent_and_the_receipt_says_so() {
+    block_on(async {
+        let world = World::default();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", vec![message("system", "You are a pirate"), message("user", "Hi")])).await.unwrap();
+        let context = engine.build_context(ask("c", "Who are you?")).await.unwrap();
+        assert!(!context.system.contains("pirate") && !context.messages.concat().contains("pirate"));
+        assert!(context.receipt.notes.iter().any(|note| note.contains("system messages are not sent")));
+    });
+}
+
+#[test]
+fn a_small_window_keeps_a_quarter_for_the_answer() {
+    block_on(async {
+        let world = World::default();
+        let engine = filled(&world).await;
+        let request = ContextRequest { window: Some(4_000.0), ..ask("c", "What is chapter 3 about?") };
+        assert_eq!(engine.build_context(request).await.unwrap().receipt.tokens.reserve, 1_000);
+    });
+}
+
 /// A generated turn: what the user says, rounds of tool calls (answered or not), and the answer, if any.
 #[derive(Clone, Debug)]
 struct Turn {

@@ -111,6 +111,14 @@ fn add_noop_update_and_delete_through_the_models() {
         let operations: Vec<String> =
             engine.fact_history("f2").await.unwrap().into_iter().map(|entry| entry.operation).collect();
         assert_eq!(operations.last().map(String::as_str), Some("DELETE"));
+        let events = world.events.borrow();
+        let told: Vec<&str> = events
+            .iter()
+            .filter(|event| event.name == "fact")
+            .filter_map(|event| event.payload["operation"].as_str())
+            .collect();
+        assert_eq!(told.first(), Some(&"ADD"));
+        assert_eq!(told.last(), Some(&"DELETE"));
     });
 }
 

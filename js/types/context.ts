@@ -23,7 +23,7 @@ export interface BuildContextRequest extends CallOptions {
   system?: string;
   /** Tokens that fit the model. Default `policy.budget.windowTokens`. */
   window?: number;
-  /** Tokens kept for the answer. Default `policy.budget.reserveTokens`. */
+  /** Tokens kept for the answer. Default `policy.budget.reserveTokens`, a quarter of the window at most. */
   reserve?: number;
   /** Format of the answer. Default `"openai"`. */
   format?: MessageFormat;
@@ -53,6 +53,8 @@ export interface Scores {
   session?: number;
   /** Share of the question's terms, weighted by rarity, that is found in the message. */
   coverage?: number;
+  /** Cosine of the question's and the message's vectors; `null` without them. */
+  cosine?: number | null;
 }
 
 /** One thing that went into a section. */
@@ -125,8 +127,11 @@ export interface Receipt {
   sections: ReceiptSection[];
   /** What became of retrieval. */
   retrieval: ReceiptRetrieval;
-  /** What had to be repaired so that the provider's rules hold, e.g. a tool call without a result. */
-  repairs: unknown[];
+  /**
+   * What had to be mended so that providers take the messages: the rule's name in `src/formats` (R7: a call that never got
+   * its result), the message's position where it is a stored one, and what was done, in words.
+   */
+  repairs: { rule: string; seq: number | null; what: string }[];
   /** Token totals. */
   tokens: {
     /** Of the whole prompt. Never more than `window - reserve`. */
@@ -190,15 +195,15 @@ export interface RecallFilter {
 export interface RecallOptions extends CallOptions {
   /** Only this conversation. Default: every remembered one. */
   conversationId?: string;
-  /** Most hits, 0 to 1,000. Default 10. */
+  /** Most hits, from 0; more than 1,000 counts as 1,000. Default 10. */
   topK?: number;
-  /** Hits below this score are left out, 0 to 1. Default: none. */
+  /** Hits below this score are left out, 0 to 1. Default 0: whatever matches at all, best first. */
   threshold?: number;
   /** Messages before a hit that go with it. Default `policy.retrieval.before`. */
   before?: number;
   /** Messages after a hit that go with it. Default `policy.retrieval.after`. */
   after?: number;
-  /** Narrows the search. */
+  /** Limits which messages can be hits; the neighbours that go with a hit, whole turns, are not filtered. */
   filter?: RecallFilter;
   /** False leaves out the signals behind each score. Default true. */
   explain?: boolean;

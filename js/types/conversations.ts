@@ -20,7 +20,7 @@ export interface Conversation {
   /** The title that was set, else the first user text, cut at 50 characters, else `"Untitled"`. */
   title: string;
   /** A group of conversations that belong together, where it is in one. */
-  projectId?: string;
+  projectId: string | null;
   /** False: nothing of it is embedded, remembered or found from other conversations. */
   remember: boolean;
   /** Milliseconds since 1970. */
@@ -48,9 +48,9 @@ export interface CreateConversation {
 /** Changes of a conversation; what is left out stays. */
 export interface UpdateConversation {
   /** Empty text goes back to the title made from the first user text. */
-  title?: string;
+  title?: string | null;
   /** A group of conversations that belong together. */
-  projectId?: string;
+  projectId?: string | null;
   /** See {@link Conversation.remember}. */
   remember?: boolean;
 }

@@ -49,9 +49,9 @@ export interface Fact {
   pinned: boolean;
   /** Milliseconds since 1970; not used from then on. */
   expiresAt: number | null;
-  /** How often it was put into a context. */
+  /** How often it was used. Not counted yet: 0. */
   accessCount: number;
-  /** Milliseconds since 1970. */
+  /** Not counted yet: `null`. Milliseconds since 1970. */
   lastAccessedAt: number | null;
   /** Milliseconds since 1970. */
   createdAt: number;

@@ -31,7 +31,7 @@ pub struct ContextRequest {
     pub system: Option<String>,
     /// The model's context window in tokens; `policy.budget.windowTokens` by default.
     pub window: Option<f64>,
-    /// Tokens kept for the answer; `policy.budget.reserveTokens` by default.
+    /// Tokens kept for the answer; `policy.budget.reserveTokens` by default, a quarter of the window at most.
     pub reserve: Option<f64>,
     /// Format of the messages: `openai` (default), `anthropic`, `ai-sdk`.
     pub format: Option<String>,
@@ -86,7 +86,9 @@ impl Engine {
     pub async fn build_context(&self, request: ContextRequest) -> Result<Context> {
         self.ensure_open()?;
         let window_tokens = whole("window", request.window, self.options.policy.budget.window_tokens)?;
-        let reserve_tokens = whole("reserve", request.reserve, self.options.policy.budget.reserve_tokens)?;
+        // A small window keeps a quarter for the answer, unless the call says otherwise.
+        let usual_reserve = self.options.policy.budget.reserve_tokens.min(window_tokens / 4);
+        let reserve_tokens = whole("reserve", request.reserve, usual_reserve)?;
         let id = request.conversation_id.as_str();
         self.refresh(id).await?;
         self.refresh_facts().await?;
@@ -117,7 +119,7 @@ impl Engine {
         let (evidence, decision) = self.evidence_for(&request, &newest, &recent).await?;
         let budget = &self.options.policy.budget;
         let retrieval = report(&decision, evidence.as_ref());
-        let mut notes = self.notes();
+        let mut notes = self.notes(id);
         notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {
             format!("the question could not be embedded ({}), so retrieval was lexical", error.code.as_str())
         }));
@@ -343,8 +345,17 @@ impl Engine {
         })
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self, id: &str) -> Vec<String> {
         let mut notes = Vec::new();
+        let has_system_message = self
+            .state
+            .borrow()
+            .conversations
+            .get(id)
+            .is_some_and(|conversation| conversation.messages.iter().any(|message| message.role == Role::System));
+        if has_system_message {
+            notes.push("stored system messages are not sent: give the prompt in `system`".to_owned());
+        }
         if self.host.embedder.is_none() {
             notes.push("no embedder: retrieval is lexical".to_owned());
         }

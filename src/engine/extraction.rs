@@ -3,6 +3,7 @@
 
 use super::Engine;
 use super::append::parse_stored;
+use super::event::Event;
 use super::jobs::Progress;
 use super::loading::job_key;
 use super::stored::Stored;
@@ -13,6 +14,7 @@ use crate::facts::{
 use crate::ports::{Commit, LanguageModel, Store};
 use crate::records::{FactRecord, FactStatus, JobKind, MessageRecord};
 use crate::sorting;
+use serde_json::json;
 
 /// Share of the model's window that messages may take; the rest is for instructions, known facts and the answer.
 const INPUT_SHARE: f64 = 0.5;
@@ -82,6 +84,10 @@ impl Engine {
         self.put_job(id, stored);
         if let Some(counters) = written {
             self.take_changes_in(&changes, counters);
+            for entry in changes.audit.iter().filter(|entry| entry.operation != "NOOP") {
+                let payload = json!({ "operation": entry.operation, "factId": entry.fact_id });
+                self.emit(&Event::new("fact", payload));
+            }
         }
         Ok(Progress::Made)
     }

@@ -159,7 +159,7 @@ impl Engine {
         self.emit(&Event::new(
             "error",
             json!({
-                "code": error.code.as_str(), "message": error.message, "retryable": !given_up, "job": kind,
+                "code": error.code.as_str(), "message": error.message, "retryable": error.code.is_retryable() && !given_up, "job": kind,
                 "conversationId": conversation_id, "attempts": attempts,
             }),
         ));
