@@ -121,7 +121,8 @@ export class Memory {
   async buildContext<Message extends object = RawMessage>(request: BuildContextRequest): Promise<Context<Message>> {
     const { question, tools, documents, ...rest } = requireOptions(request, "request");
     requireText(rest.conversationId, "request.conversationId");
-    if (documents !== undefined && !Array.isArray(documents as unknown)) {
+    const given: unknown = documents;
+    if (given !== undefined && !Array.isArray(given)) {
       throw new MemoryError("invalid_argument", "buildContext: documents must be an array of { id, text, source? }.");
     }
     const answer = (await this.#session.call(
