@@ -34,6 +34,8 @@ export class Transcript {
   #conversationId: string | null = null;
   #shownInquiry: Inquiry | null = null;
   #isInquiryDue = false;
+  /** Id of the conversation whose title is being edited. */
+  #renaming: string | null = null;
   /** How many messages there were when they were last shown. */
   #known = 0;
   /** First message shown, as an index, inclusive. */
@@ -181,18 +183,20 @@ export class Transcript {
   #showHead(): void {
     const { current } = this.#workspace;
     if (!current) {
+      this.#renaming = null;
       fill(this.#head);
       return;
     }
-    // A title that is being edited stays as it is.
-    if (this.#head.querySelector("form")) return;
+    // A title that is being edited stays as it is, until another conversation is chosen.
+    if (this.#renaming === current.id) return;
+    this.#renaming = null;
     fill(
       this.#head,
       element("h2", { class: "chat-title", id: "chat-title" }, visibleLine(current.title) || "Untitled"),
       element("p", { class: "chat-about" },
         `${formatCount(current.messageCount, "message")}, ${formatCount(current.tokens, "token")}`),
       element("div", { class: "actions chat-actions" },
-        button("Rename", () => this.#rename(current.title), { class: "quiet", id: "rename" }),
+        button("Rename", () => this.#rename(current.id, current.title), { class: "quiet", id: "rename" }),
         button("Delete", () => void this.#delete(current.id, current.title), { class: "quiet", id: "delete-conversation" })),
     );
   }
@@ -205,10 +209,11 @@ export class Transcript {
     }
   }
 
-  #rename(title: string): void {
+  #rename(conversationId: string, title: string): void {
     const input = element("input", { type: "text", value: title, "aria-label": "Title", maxlength: 200, id: "title-input" });
     const done = (): void => {
-      fill(this.#head);
+      if (this.#renaming !== conversationId) return;
+      this.#renaming = null;
       this.#showHead();
     };
     const form = element(
@@ -220,12 +225,12 @@ export class Transcript {
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      fill(this.#head);
-      void this.#workspace.attempt(() => this.#workspace.rename(input.value)).then(done);
+      void this.#workspace.attempt(() => this.#workspace.rename(conversationId, input.value)).then(done);
     });
     input.addEventListener("keydown", (event) => {
       if (event.key === "Escape") done();
     });
+    this.#renaming = conversationId;
     fill(this.#head, form);
     input.select();
   }

@@ -194,10 +194,10 @@ export class Workspace {
     await this.select(conversation.id);
   }
 
-  /** Renames the current conversation; an empty title goes back to the one made from its first message. */
-  async rename(title: string): Promise<void> {
-    if (!this.current) return;
-    this.current = await this.opened().conversations.update(this.current.id, { title: title.trim() });
+  /** Renames a conversation; an empty title goes back to the one made from its first message. */
+  async rename(conversationId: string, title: string): Promise<void> {
+    const renamed = await this.opened().conversations.update(conversationId, { title: title.trim() });
+    if (this.current?.id === conversationId) this.current = renamed;
     await this.refreshConversations();
   }
 
