@@ -62,7 +62,7 @@ async function start(): Promise<void> {
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && workspace.memory) void workspace.attempt(() => workspace.catchUp());
+  if (document.visibilityState === "visible" && workspace.memory) void workspace.inBackground(() => workspace.catchUp());
 });
 
 void workspace.attempt(start);

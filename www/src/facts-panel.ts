@@ -32,7 +32,7 @@ export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conve
       ? facts.map((fact) => factView(fact, workspace, show))
       : [element("li", { class: "empty" }, "Nothing is remembered yet.")]));
   };
-  const update = (): void => void workspace.attempt(refresh);
+  const update = (): void => void workspace.inBackground(refresh);
   workspace.subscribe(["facts", "model"], update);
   about.textContent = "";
 }
@@ -40,7 +40,7 @@ export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conve
 function act(workspace: Workspace, action: (facts: Memory["facts"]) => Promise<unknown>): Promise<boolean> {
   return workspace.attempt(() => action(workspace.opened().facts)).then((done) => {
     workspace.changed("facts");
-    void workspace.attempt(() => workspace.refreshStats());
+    void workspace.inBackground(() => workspace.refreshStats());
     return done;
   });
 }

@@ -225,7 +225,9 @@ export class Transcript {
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      void this.#workspace.attempt(() => this.#workspace.rename(conversationId, input.value)).then(done);
+      void this.#workspace.attempt(() => this.#workspace.rename(conversationId, input.value)).then((isRenamed) => {
+        if (isRenamed) done();
+      });
     });
     input.addEventListener("keydown", (event) => {
       if (event.key === "Escape") done();

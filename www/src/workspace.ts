@@ -57,6 +57,8 @@ export interface Status {
 
 const CHUNK_MESSAGES = 100;
 
+const REPEATED_ID = "Two different messages of this file have the same id. Give each its own id, then import it again. Nothing was stored.";
+
 /** The state of the page. */
 export class Workspace {
   memory: Memory | null = null;
@@ -109,8 +111,16 @@ export class Workspace {
     this.#tell(tellError(error));
   }
 
-  /** Runs an action and tells its failure. True when it went well. */
+  /** Runs what the person asked for and tells its failure; an earlier failure is no longer told after a success. */
   async attempt(action: () => Promise<unknown>): Promise<boolean> {
+    const before = this.status;
+    const done = await this.inBackground(action);
+    if (done && before.kind === "error" && this.status === before && this.memory) this.say({ kind: "ready", words: "Ready" });
+    return done;
+  }
+
+  /** Runs what nobody asked for and tells its failure. True when it went well. */
+  async inBackground(action: () => Promise<unknown>): Promise<boolean> {
     try {
       await action();
       return true;
@@ -224,22 +234,32 @@ export class Workspace {
     return this.current;
   }
 
-  /** Brings a whole conversation in, a hundred messages at a time, and opens it. What is already there stays. */
+  /**
+   * Brings a whole conversation in, a hundred messages at a time, and opens it. What is already there stays; of a new
+   * conversation that cannot be stored as a whole, nothing stays.
+   */
   async bringIn(conversation: { id?: string; title: string }, messages: readonly RawMessage[]): Promise<void> {
     const memory = this.opened();
     let id = conversation.id;
+    let isNew = true;
     try {
       id = (await memory.conversations.create(conversation)).id;
     } catch (error) {
       if (id === undefined || !isMemoryError(error, "conflict")) throw error;
+      isNew = false;
     }
     this.#isBringingIn = true;
     try {
       for (let from = 0; from < messages.length; from += CHUNK_MESSAGES) {
         const words = `Storing ${conversation.title}`;
         this.say({ kind: "busy", words, progress: { done: from, total: messages.length } });
-        await memory.append(id, messages.slice(from, from + CHUNK_MESSAGES), { format: "openai" });
+        await memory.append(id, messages.slice(from, from + CHUNK_MESSAGES));
       }
+    } catch (error) {
+      if (!isNew) throw error;
+      await memory.conversations.delete(id);
+      if (isMemoryError(error, "conflict")) throw new Error(REPEATED_ID, { cause: error });
+      throw error;
     } finally {
       this.#isBringingIn = false;
     }
@@ -296,7 +316,7 @@ export class Workspace {
 
   #remembered(): void {
     this.changed("facts");
-    void this.attempt(() => this.refreshStats());
+    void this.inBackground(() => this.refreshStats());
   }
 
   async #arrived(conversationId: string): Promise<void> {
