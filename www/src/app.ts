@@ -42,8 +42,14 @@ const chooseTab = tabs(byId("memory"), "Memory", [
 
 let shown = workspace.inquiry;
 workspace.subscribe(["inquiry"], () => {
-  if (workspace.inquiry && workspace.inquiry !== shown) chooseTab("context");
-  shown = workspace.inquiry;
+  const { inquiry } = workspace;
+  if (inquiry && inquiry !== shown) {
+    const isFresh = context.hidden || inquiry.question !== shown?.question;
+    chooseTab("context");
+    // A panel that is not shown cannot be scrolled.
+    if (isFresh) context.scrollTop = 0;
+  }
+  shown = inquiry;
 });
 
 async function showMessage(conversationId: string, seq: number): Promise<void> {
@@ -53,9 +59,18 @@ async function showMessage(conversationId: string, seq: number): Promise<void> {
   });
 }
 
+/** The conversation that an address names; none where the fragment cannot be read. */
+function askedFor(fragment: string): string | null {
+  try {
+    return decodeURIComponent(fragment.slice(1));
+  } catch {
+    return null;
+  }
+}
+
 async function start(): Promise<void> {
   await workspace.open();
-  const asked = decodeURIComponent(location.hash.slice(1));
+  const asked = askedFor(location.hash);
   const known = workspace.conversations.find(({ id }) => id === asked) ?? workspace.conversations[0];
   if (known) await workspace.select(known.id);
   await workspace.refreshStats();

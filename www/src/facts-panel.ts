@@ -84,12 +84,11 @@ function factView(fact: Fact, workspace: Workspace, show: (conversationId: strin
 
 function provenance(fact: Fact, show: (conversationId: string, seq: number) => void): HTMLElement {
   const { conversationId, quote, seq } = fact.source;
-  const used = fact.accessCount === 0 ? "not used yet" : `used ${fact.accessCount} times`;
   return element(
     "div",
     { class: "provenance" },
     element("p", { class: "fine" },
-      [humanise(fact.category), TRUST[fact.trust] ?? humanise(fact.trust), formatShortDay(new Date(fact.updatedAt)), used,
+      [humanise(fact.category), TRUST[fact.trust] ?? humanise(fact.trust), formatShortDay(new Date(fact.updatedAt)),
         fact.status === "proposed" ? "waits for your approval" : ""].filter(Boolean).join(", ")),
     quote ? element("blockquote", {}, visibleLine(quote)) : null,
     conversationId !== null && seq !== null
