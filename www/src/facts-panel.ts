@@ -19,7 +19,7 @@ const TRUST: Readonly<Record<string, string>> = {
 
 /** Fills the panel and keeps it current. `show` opens a conversation at a message. */
 export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conversationId: string, seq: number) => void): void {
-  const list = element("ul", { class: "facts", id: "facts" });
+  const list = element("ul", { class: "facts", id: "facts", tabindex: -1, "aria-label": "What is remembered" });
   const about = element("p", { class: "fine" });
   root.append(element("h2", {}, "About you"), about, addForm(workspace), list);
   const refresh = async (): Promise<void> => {
@@ -28,9 +28,11 @@ export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conve
       : "Facts that you write down go into later contexts where they fit. Finding them in what you say needs a model.";
     if (!workspace.memory) return;
     const facts = await workspace.memory.facts.list();
+    const isFocused = list.contains(document.activeElement);
     fill(list, ...(facts.length > 0
       ? facts.map((fact) => factView(fact, workspace, show))
       : [element("li", { class: "empty" }, "Nothing is remembered yet.")]));
+    if (isFocused) list.focus({ preventScroll: true });
   };
   const update = (): void => void workspace.inBackground(refresh);
   workspace.subscribe(["facts", "model"], update);

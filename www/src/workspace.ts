@@ -20,7 +20,7 @@ import { shippedEmbedder } from "./shipped-embedder.ts";
 import { tellError, tellFailure, type ToldError } from "./wording.ts";
 
 /** What a change is about. */
-export type Topic = "conversations" | "messages" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions";
+export type Topic = "conversations" | "messages" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions" | "wiped";
 
 /** How a context is built. */
 export interface ContextSettings {
@@ -295,6 +295,7 @@ export class Workspace {
     const erasure = await this.opened().erase({ user: true });
     this.#clear();
     this.conversations = [];
+    this.changed("wiped");
     await this.open();
     await this.refreshStats();
     return erasure;
