@@ -41,16 +41,24 @@ const chooseTab = tabs(byId("memory"), "Memory", [
 ]);
 
 let shown = workspace.inquiry;
+let isTopDue = false;
 workspace.subscribe(["inquiry"], () => {
   const { inquiry } = workspace;
   if (inquiry && inquiry !== shown) {
-    const isFresh = context.hidden || inquiry.question !== shown?.question;
+    isTopDue ||= context.hidden !== false || inquiry.question !== shown?.question;
     chooseTab("context");
-    // A panel that is not shown cannot be scrolled.
-    if (isFresh) context.scrollTop = 0;
+    toTop();
   }
   shown = inquiry;
 });
+
+/** Scrolls the context to its top. What is not shown cannot be scrolled: on a small screen that waits for its view. */
+function toTop(): void {
+  if (!isTopDue || context.offsetParent === null) return;
+  context.scrollTop = 0;
+  isTopDue = false;
+}
+new ResizeObserver(toTop).observe(context);
 
 async function showMessage(conversationId: string, seq: number): Promise<void> {
   await workspace.attempt(async () => {
