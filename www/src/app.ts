@@ -41,10 +41,24 @@ const chooseTab = tabs(byId("memory"), "Memory", [
 ]);
 
 let shown = workspace.inquiry;
+let isTopDue = false;
 workspace.subscribe(["inquiry"], () => {
-  if (workspace.inquiry && workspace.inquiry !== shown) chooseTab("context");
-  shown = workspace.inquiry;
+  const { inquiry } = workspace;
+  if (inquiry && inquiry !== shown) {
+    isTopDue ||= context.hidden !== false || inquiry.question !== shown?.question;
+    chooseTab("context");
+    toTop();
+  }
+  shown = inquiry;
 });
+
+/** Scrolls the context to its top. What is not shown cannot be scrolled: on a small screen that waits for its view. */
+function toTop(): void {
+  if (!isTopDue || context.offsetParent === null) return;
+  context.scrollTop = 0;
+  isTopDue = false;
+}
+new ResizeObserver(toTop).observe(context);
 
 async function showMessage(conversationId: string, seq: number): Promise<void> {
   await workspace.attempt(async () => {
@@ -53,16 +67,25 @@ async function showMessage(conversationId: string, seq: number): Promise<void> {
   });
 }
 
+/** The conversation that an address names; none where the fragment cannot be read. */
+function askedFor(fragment: string): string | null {
+  try {
+    return decodeURIComponent(fragment.slice(1));
+  } catch {
+    return null;
+  }
+}
+
 async function start(): Promise<void> {
   await workspace.open();
-  const asked = decodeURIComponent(location.hash.slice(1));
+  const asked = askedFor(location.hash);
   const known = workspace.conversations.find(({ id }) => id === asked) ?? workspace.conversations[0];
   if (known) await workspace.select(known.id);
   await workspace.refreshStats();
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && workspace.memory) void workspace.attempt(() => workspace.catchUp());
+  if (document.visibilityState === "visible" && workspace.memory) void workspace.inBackground(() => workspace.catchUp());
 });
 
 void workspace.attempt(start);

@@ -29,6 +29,9 @@ export class Composer {
     this.#all,
     this.#chips,
   );
+  /** What was typed and not sent, by conversation. */
+  readonly #drafts = new Map<string, string>();
+  #conversationId: string | null = null;
   #isOpen = false;
 
   constructor(root: HTMLElement, workspace: Workspace) {
@@ -52,14 +55,41 @@ export class Composer {
       void this.#submit();
     });
     workspace.subscribe(["suggestions"], () => this.#showChips(false));
-    workspace.subscribe(["model", "inquiry", "status", "messages"], () => this.#showState());
+    workspace.subscribe(["conversations", "messages"], () => this.#keepDraft());
+    workspace.subscribe(["wiped"], () => this.#forgetDrafts());
+    workspace.subscribe(["model", "inquiry", "status", "messages", "conversations"], () => this.#showState());
     this.#showChips(false);
     this.#showState();
   }
 
-  /** Without a model, the first thing to do in an empty conversation is to say something that can be asked about later. */
+  /** Without a model and with nothing to ask about, the first thing to do is to say something. */
   get #isOnlyStoring(): boolean {
-    return this.#workspace.model === null && this.#workspace.messages.length === 0;
+    const { conversations, messages, model } = this.#workspace;
+    return model === null && messages.length === 0 && !conversations.some(({ messageCount }) => messageCount > 0);
+  }
+
+  /** Each conversation has its own draft; one that is gone leaves none. */
+  #keepDraft(): void {
+    const before = this.#conversationId;
+    const now = this.#workspace.current?.id ?? null;
+    if (before === now) return;
+    this.#conversationId = now;
+    // What was typed before there was a conversation goes into the first one.
+    if (before === null && this.#box.value !== "") return;
+    if (before !== null && now !== null && this.#box.value !== "") this.#drafts.set(before, this.#box.value);
+    else if (before !== null) this.#drafts.delete(before);
+    this.#box.value = now === null ? "" : this.#drafts.get(now) ?? "";
+  }
+
+  #forgetDrafts(): void {
+    this.#drafts.clear();
+    this.#box.value = "";
+  }
+
+  /** Empties the box, unless another conversation or another text is in it by now. */
+  #sent(text: string, conversationId: string | null): void {
+    if (conversationId !== null && this.#drafts.get(conversationId)?.trim() === text) this.#drafts.delete(conversationId);
+    if (this.#box.value.trim() === text) this.#box.value = "";
   }
 
   async #submit(): Promise<void> {
@@ -67,19 +97,21 @@ export class Composer {
     if (question === "" || this.#workspace.isAsking) return;
     if (this.#isOnlyStoring) return this.#storeMessage();
     const known = this.#workspace.suggestions.find((suggestion) => suggestion.question === question);
-    if ((await ask(this.#workspace, question, known?.evidence)) && this.#workspace.model) this.#box.value = "";
+    const from = this.#conversationId;
+    if ((await ask(this.#workspace, question, known?.evidence)) && this.#workspace.model) this.#sent(question, from);
   }
 
   async #storeMessage(): Promise<void> {
     const content = this.#box.value.trim();
     if (content === "") return;
+    const from = this.#conversationId;
     const message = { id: crypto.randomUUID(), role: "user", content, createdAt: new Date().toISOString() };
     const isStored = await this.#workspace.attempt(async () => {
       const { id } = await this.#workspace.currentOrNew();
       await this.#workspace.append(id, [message]);
     });
     if (!isStored) return;
-    this.#box.value = "";
+    this.#sent(content, from);
     this.#workspace.say({ kind: "ready", words: "Stored" });
   }
 
@@ -93,10 +125,18 @@ export class Composer {
     this.#all.hidden = suggestions.length <= CHIPS;
     const chips = suggestions.slice(0, isOpen ? undefined : CHIPS).map(({ question, evidence }) =>
       button(question, () => {
-        this.#showChips(false);
+        this.#closeChips(question);
         void ask(this.#workspace, question, evidence);
       }, { class: "chip" }));
     fill(this.#chips, ...chips);
+  }
+
+  /** Folds the questions; the keyboard stays on the one that was chosen, where it is still shown. */
+  #closeChips(question: string): void {
+    if (!this.#isOpen) return;
+    this.#showChips(false);
+    const chosen = [...this.#chips.children].find((chip) => chip.textContent === question);
+    (chosen instanceof HTMLElement ? chosen : this.#all).focus();
   }
 
   #showState(): void {

@@ -2,8 +2,9 @@
 
 import type { Scores } from "throughline";
 import { button, element, fill } from "./element.ts";
+import { isElsewhere, openElsewhere, readElsewhere } from "./elsewhere.ts";
 import { hitOf } from "./inquiry-card.ts";
-import { messageLine, readMessage, speakerOf, type ShownMessage } from "./message.ts";
+import { messageLine, speakerOf, type ShownMessage } from "./message.ts";
 import { messageQuote } from "./message-view.ts";
 import { messagesOf } from "./placement.ts";
 import { reasonWords } from "./reasons.ts";
@@ -34,6 +35,7 @@ export function contextItem(
   const body = element("div", { class: "item-body" });
   const title = element("span", { class: "item-title" }, titleOf(item, hit, inquiry));
   if (item.kind === "fact") void nameFact(title, item.id, workspace);
+  if (isElsewhere(item, inquiry)) void nameElsewhere(title, item, workspace, words);
   const details = element(
     "details",
     { class: "item", "data-item": item.id, "data-kind": item.kind },
@@ -49,7 +51,7 @@ export function contextItem(
   const fillBody = (): void => {
     if (body.childElementCount > 0) return;
     fill(body, why(item, held), signals(item.scores));
-    void content(item, section, inquiry, workspace, held, words)
+    void content(item, section, inquiry, workspace, held, words, goTo)
       .then((nodes) => body.append(...nodes))
       .catch((error: unknown) => workspace.fail(error))
       .finally(() => {
@@ -70,10 +72,19 @@ async function nameFact(title: HTMLElement, id: string, workspace: Workspace): P
   if (fact?.fact) title.textContent = shortened(visibleLine(fact.fact));
 }
 
+/** Puts the title of the other conversation and the found words in place; where they are gone, the title stays general. */
+async function nameElsewhere(title: HTMLElement, item: ShownItem, workspace: Workspace, words: readonly string[]): Promise<void> {
+  const found = await readElsewhere(item, workspace).catch(() => null);
+  if (!found) return;
+  const hit = hitOf(item, found.messages, words);
+  const line = hit ? `${speakerOf(hit.role)}: ${visibleLine(messageLine(hit))}` : "";
+  title.textContent = shortened(`“${found.title}” ${line}`.trim());
+}
+
 function titleOf(item: ShownItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {
   if (hit) return `${speakerOf(hit.role)}: ${shortened(visibleLine(messageLine(hit)))}`;
   if (item.kind === "question") return shortened(visibleLine(inquiry.question));
-  if (item.range && item.range.conversationId !== inquiry.conversationId) return "From another conversation";
+  if (isElsewhere(item, inquiry)) return "From another conversation";
   return `${humanise(item.kind)} ${visibleLine(item.id)}`;
 }
 
@@ -113,6 +124,7 @@ async function content(
   workspace: Workspace,
   held: readonly ShownMessage[],
   words: readonly string[],
+  goTo: (seq: number) => void,
 ): Promise<Node[]> {
   if (section === "question") return visibleText(inquiry.question);
   if (section === "system") return visibleText(workspace.settings.system);
@@ -122,13 +134,13 @@ async function content(
     return fact ? visibleText(fact.fact) : [];
   }
   if (held.length > 0) return held.map((message) => messageQuote(message, item.hits.includes(message.id), words));
-  const { range } = item;
-  if (!range) return [];
-  const raw = await workspace.opened().history(range.conversationId, { from: range.from, to: range.to });
-  return raw.map((message, index) => {
-    const shown = readMessage(message, range.from + index);
-    return messageQuote(shown, item.hits.includes(shown.id), words);
-  });
+  if (!item.range) return [];
+  const { conversationId, messages, title } = await readElsewhere(item, workspace);
+  const quotes = messages.map((message) => messageQuote(message, item.hits.includes(message.id), words));
+  if (!isElsewhere(item, inquiry)) return quotes;
+  const seq = hitOf(item, messages, words)?.seq ?? item.range.from;
+  const open = button("Open that conversation", () => openElsewhere(workspace, conversationId, seq, goTo), { class: "link" });
+  return [element("p", { class: "fine" }, `From “${title}”`), ...quotes, open];
 }
 
 async function summaryText(workspace: Workspace, conversationId: string): Promise<Node[]> {

@@ -23,7 +23,6 @@ export function contextPanel(root: HTMLElement, workspace: Workspace, goTo: (seq
   const update = (): void => {
     const { inquiry } = workspace;
     if (inquiry && inquiry === last) return;
-    if (inquiry?.question !== last?.question) root.scrollTop = 0;
     last = inquiry;
     fill(shown, inquiry ? built(inquiry, workspace, goTo) : nothingYet());
   };
@@ -65,11 +64,19 @@ function built(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => vo
     contextBar(receipt, show),
     retrievalNote(inquiry),
     receipt.repairs.length > 0 ? element("p", { class: "fine" }, `${formatCount(receipt.repairs.length, "repair")}: ${receipt.repairs
-      .map((repair) => (typeof repair === "string" ? humanise(repair) : JSON.stringify(repair))).join("; ")}`) : null,
+      .map(repairWords).join("; ")}`) : null,
     element("h3", {}, "What is in it"),
     sections,
     promptView(inquiry.context),
   );
+}
+
+/** What was done; a repair is `{ rule, seq, what }`. */
+function repairWords(repair: unknown): string {
+  const what = typeof repair === "object" && repair !== null && "what" in repair ? repair.what : repair;
+  const seq = typeof repair === "object" && repair !== null && "seq" in repair && typeof repair.seq === "number" ? repair.seq : null;
+  const words = typeof what === "string" ? humanise(what) : "a rule of the format was restored";
+  return seq === null ? words : `${words} (message ${seq})`;
 }
 
 function totals(inquiry: Inquiry): HTMLElement {

@@ -1,6 +1,6 @@
 /** The list of conversations, with what starts a new one: empty, the sample, a file, or the measuring data. */
 
-import { button, element, fill } from "./element.ts";
+import { button, byId, element, fill } from "./element.ts";
 import { importFile } from "./import-file.ts";
 import { loadLocomo, locomoConversations } from "./locomo.ts";
 import { loadSample } from "./sample.ts";
@@ -30,14 +30,27 @@ export function conversationList(root: HTMLElement, workspace: Workspace): void 
   workspace.subscribe(["conversations"], () => {
     older.hidden = !workspace.olderConversations;
     const rows = workspace.conversations.map((conversation) => row(workspace, conversation));
+    const focused = focusedRow(list);
     fill(list, ...(rows.length > 0 ? rows : [element("li", { class: "empty" }, "None yet.")]));
+    if (focused === null) return;
+    const same = [...list.querySelectorAll<HTMLElement>(".conversation-open")].find(({ dataset }) => dataset["conversation"] === focused);
+    (same ?? start).focus({ preventScroll: true });
   });
+}
+
+/** The conversation whose row has the keyboard: the rows are built anew with every change. */
+function focusedRow(list: HTMLElement): string | null {
+  const { activeElement } = document;
+  return activeElement instanceof HTMLElement && list.contains(activeElement) ? activeElement.dataset["conversation"] ?? null : null;
 }
 
 /** Runs an action that opens a conversation, and shows it on small screens. */
 function open(workspace: Workspace, action: () => Promise<unknown>): void {
   void workspace.attempt(action).then((done) => {
-    if (done) showView("chat");
+    if (!done) return;
+    showView("chat");
+    // On a small screen the list is gone now, and the keyboard with it.
+    if (byId("conversations").offsetParent === null) byId("transcript").focus({ preventScroll: true });
   });
 }
 

@@ -19,7 +19,7 @@ const TRUST: Readonly<Record<string, string>> = {
 
 /** Fills the panel and keeps it current. `show` opens a conversation at a message. */
 export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conversationId: string, seq: number) => void): void {
-  const list = element("ul", { class: "facts", id: "facts" });
+  const list = element("ul", { class: "facts", id: "facts", tabindex: -1, "aria-label": "What is remembered" });
   const about = element("p", { class: "fine" });
   root.append(element("h2", {}, "About you"), about, addForm(workspace), list);
   const refresh = async (): Promise<void> => {
@@ -28,11 +28,13 @@ export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conve
       : "Facts that you write down go into later contexts where they fit. Finding them in what you say needs a model.";
     if (!workspace.memory) return;
     const facts = await workspace.memory.facts.list();
+    const isFocused = list.contains(document.activeElement);
     fill(list, ...(facts.length > 0
       ? facts.map((fact) => factView(fact, workspace, show))
       : [element("li", { class: "empty" }, "Nothing is remembered yet.")]));
+    if (isFocused) list.focus({ preventScroll: true });
   };
-  const update = (): void => void workspace.attempt(refresh);
+  const update = (): void => void workspace.inBackground(refresh);
   workspace.subscribe(["facts", "model"], update);
   about.textContent = "";
 }
@@ -40,7 +42,7 @@ export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conve
 function act(workspace: Workspace, action: (facts: Memory["facts"]) => Promise<unknown>): Promise<boolean> {
   return workspace.attempt(() => action(workspace.opened().facts)).then((done) => {
     workspace.changed("facts");
-    void workspace.attempt(() => workspace.refreshStats());
+    void workspace.inBackground(() => workspace.refreshStats());
     return done;
   });
 }
@@ -84,12 +86,11 @@ function factView(fact: Fact, workspace: Workspace, show: (conversationId: strin
 
 function provenance(fact: Fact, show: (conversationId: string, seq: number) => void): HTMLElement {
   const { conversationId, quote, seq } = fact.source;
-  const used = fact.accessCount === 0 ? "not used yet" : `used ${fact.accessCount} times`;
   return element(
     "div",
     { class: "provenance" },
     element("p", { class: "fine" },
-      [humanise(fact.category), TRUST[fact.trust] ?? humanise(fact.trust), formatShortDay(new Date(fact.updatedAt)), used,
+      [humanise(fact.category), TRUST[fact.trust] ?? humanise(fact.trust), formatShortDay(new Date(fact.updatedAt)),
         fact.status === "proposed" ? "waits for your approval" : ""].filter(Boolean).join(", ")),
     quote ? element("blockquote", {}, visibleLine(quote)) : null,
     conversationId !== null && seq !== null

@@ -1,4 +1,4 @@
-/** Reading a JSON file of OpenAI-style messages: an array, or an object with `messages`. */
+/** Reading a JSON file of messages (OpenAI, Anthropic or AI SDK): an array, or an object with `messages`. */
 
 import type { RawMessage } from "throughline";
 import type { Workspace } from "./workspace.ts";
@@ -20,7 +20,7 @@ export interface FileContent {
 export async function importFile(workspace: Workspace, file: File): Promise<string> {
   if (file.size > MOST_BYTES) throw new Error("This file is larger than 64 MB. Split it, then import the parts.");
   const content = readConversation(await file.text(), file.name);
-  if (content.messages.length === 0) throw new Error("This file holds no messages of OpenAI's shape (objects with role and content).");
+  if (content.messages.length === 0) throw new Error("This file holds no messages (objects with a role, and content or parts).");
   await workspace.bringIn({ title: content.title }, content.messages);
   const skipped = [...content.skipped].map(([reason, count]) => `${count} without ${reason}`);
   const rest = skipped.length > 0 ? `; left out: ${skipped.join(", ")}` : "";
@@ -51,7 +51,7 @@ export function readConversation(text: string, fileName: string): FileContent {
 function unusable(entry: unknown): string | null {
   if (!isRecord(entry) || typeof entry["role"] !== "string" || !ROLES.has(entry["role"])) return "a known role";
   const { content } = entry;
-  const hasContent = typeof content === "string" || Array.isArray(content) || Array.isArray(entry["tool_calls"]);
+  const hasContent = typeof content === "string" || Array.isArray(content) || Array.isArray(entry["tool_calls"]) || Array.isArray(entry["parts"]);
   return hasContent ? null : "content";
 }
 

@@ -1,6 +1,7 @@
 /** At the end of the transcript: the question in hand, the answer where a model is on, and what was found for it. */
 
-import { button, element } from "./element.ts";
+import { button, element, fill } from "./element.ts";
+import { isElsewhere, openElsewhere, readElsewhere } from "./elsewhere.ts";
 import { messageLine, type ShownMessage } from "./message.ts";
 import { messageQuote } from "./message-view.ts";
 import { evidenceFound, messagesOf } from "./placement.ts";
@@ -25,7 +26,7 @@ export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): 
     `${formatNumber(context.tokens)} tokens instead of ${formatNumber(context.receipt.tokens.fullHistory)}. `,
     button("See the whole context", () => showView("memory"), { class: "link to-memory" }),
   );
-  const finds = found(inquiry, messages, goTo);
+  const finds = found(inquiry, workspace, goTo);
   return element(
     "section",
     { class: "inquiry", "aria-label": "Your question" },
@@ -40,7 +41,7 @@ export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): 
   );
 }
 
-function found(inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement[] {
+function found(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement[] {
   const items = foundItems(inquiry.sections);
   if (items.length === 0) {
     return [element("h3", {}, "Nothing older was needed"), element("p", { class: "fine" }, reasonsOf(inquiry))];
@@ -48,22 +49,45 @@ function found(inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: 
   const more = items.length - SHOWN_FINDS;
   return [
     element("h3", {}, "Found for this question"),
-    ...items.slice(0, SHOWN_FINDS).map((item) => find(item, inquiry, messages, goTo)),
+    ...items.slice(0, SHOWN_FINDS).map((item) => find(item, inquiry, workspace, goTo)),
     ...(more > 0 ? [element("p", { class: "fine" }, `${more} more in the context.`)] : []),
   ];
 }
 
-function find(item: ShownItem, inquiry: Inquiry, messages: readonly ShownMessage[], goTo: (seq: number) => void): HTMLElement {
-  const held = messagesOf(item, inquiry.conversationId, messages);
+function find(item: ShownItem, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+  if (isElsewhere(item, inquiry)) return findElsewhere(item, inquiry, workspace, goTo);
+  const held = messagesOf(item, inquiry.conversationId, workspace.messages);
   const marked = wordsToMark(inquiry.question);
   const message = held.find(({ id }) => inquiry.evidence.includes(id)) ?? hitOf(item, held, marked);
-  if (!message) return element("p", { class: "fine" }, "From another conversation; see the context.");
+  if (!message) return element("p", { class: "fine" }, "This message is not loaded here; see the context.");
   return element(
     "div",
     { class: "find" },
     messageQuote(message, true, marked),
     button("Show in the conversation", () => goTo(message.seq), { class: "link" }),
   );
+}
+
+/** The card is drawn again with every piece of an answer; what was read from elsewhere stays the same element. */
+const drawnElsewhere = new WeakMap<ShownItem, HTMLElement>();
+
+function findElsewhere(item: ShownItem, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+  const drawn = drawnElsewhere.get(item);
+  if (drawn) return drawn;
+  const node = element("div", { class: "find" }, element("p", { class: "fine" }, "From another conversation."));
+  drawnElsewhere.set(item, node);
+  const marked = wordsToMark(inquiry.question);
+  readElsewhere(item, workspace).then(({ conversationId, messages, title }) => {
+    const message = hitOf(item, messages, marked);
+    if (!message) return;
+    fill(
+      node,
+      element("p", { class: "fine" }, `From “${title}”`),
+      messageQuote(message, true, marked),
+      button("Open that conversation", () => openElsewhere(workspace, conversationId, message.seq, goTo), { class: "link" }),
+    );
+  }).catch(() => fill(node, element("p", { class: "fine" }, "From another conversation, which can no longer be read.")));
+  return node;
 }
 
 /** The message that a group was found for: the one it is named after, else the one with most of the question's words. */

@@ -22,31 +22,64 @@ export interface ShownMessage {
   raw: RawMessage;
 }
 
-/** Reads a message of OpenAI's shape; parts that are not text are named in brackets. */
+/** Reads a message of OpenAI's, Anthropic's or the AI SDK's shape; parts that are neither text nor tools are named in brackets. */
 export function readMessage(raw: RawMessage, seq: number): ShownMessage {
+  const parts = raw["parts"] ?? raw["content"];
   return {
     seq,
     id: typeof raw["id"] === "string" ? raw["id"] : `seq:${seq}`,
     role: typeof raw["role"] === "string" ? raw["role"] : "user",
-    text: textOf(raw["content"]),
-    toolCalls: toolCallsOf(raw["tool_calls"]),
+    text: textOf(parts),
+    toolCalls: [...toolCallsOf(raw["tool_calls"]), ...calledInParts(parts)],
     createdAt: dateOf(raw["createdAt"]),
     raw,
   };
 }
 
-/** The text of a message's content, whichever of OpenAI's two shapes it has. */
+/** The text of a message's content: a string, or the texts of its parts. */
 export function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
-  return content
-    .map((part: unknown) => {
-      if (typeof part === "string") return part;
-      if (typeof part !== "object" || part === null) return "";
-      const { text, type } = part as Record<string, unknown>;
-      return typeof text === "string" ? text : `[${typeof type === "string" ? type : "part"}]`;
-    })
-    .join("\n");
+  return content.map(partText).filter((text) => text !== "").join("\n");
+}
+
+function partText(part: unknown): string {
+  if (typeof part === "string") return part;
+  if (!isRecord(part) || part["type"] === "step-start") return "";
+  const { text, type } = part;
+  if (typeof text === "string") return text;
+  const results = [type === "tool_result" ? part["content"] : undefined, part["output"], part["result"]];
+  const result = results.find((value) => value !== undefined && value !== null);
+  if (result !== undefined) return resultText(result);
+  return toolName(part) === null ? `[${typeof type === "string" ? type : "part"}]` : "";
+}
+
+/** What a tool answered; the AI SDK wraps it as `{ type, value }`. */
+function resultText(result: unknown): string {
+  const value = isRecord(result) && "value" in result ? result["value"] : result;
+  return typeof value === "string" || (Array.isArray(value) && value.every(isRecord)) ? textOf(value) : JSON.stringify(value);
+}
+
+/** The tool that a part calls: `tool_use` of Anthropic, `tool-call`, `dynamic-tool` or `tool-<name>` of the AI SDK. */
+function toolName(part: Record<string, unknown>): string | null {
+  const { name, toolName: named, type } = part;
+  if (type === "tool_use" && typeof name === "string") return name;
+  if ((type === "tool-call" || type === "dynamic-tool") && typeof named === "string") return named;
+  const isNamedByType = typeof type === "string" && type.startsWith("tool-") && "toolCallId" in part && typeof named !== "string";
+  return isNamedByType ? type.slice("tool-".length) : null;
+}
+
+function calledInParts(parts: unknown): ShownToolCall[] {
+  if (!Array.isArray(parts)) return [];
+  return parts.flatMap((part: unknown) => {
+    const name = isRecord(part) ? toolName(part) : null;
+    if (!isRecord(part) || name === null) return [];
+    return [{ name, argumentsText: JSON.stringify(part["input"] ?? part["args"] ?? {}) }];
+  });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What one could call the message in a list: its text, else the tools that it calls. */

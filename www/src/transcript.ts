@@ -34,6 +34,8 @@ export class Transcript {
   #conversationId: string | null = null;
   #shownInquiry: Inquiry | null = null;
   #isInquiryDue = false;
+  /** Id of the conversation whose title is being edited. */
+  #renaming: string | null = null;
   /** How many messages there were when they were last shown. */
   #known = 0;
   /** First message shown, as an index, inclusive. */
@@ -78,7 +80,7 @@ export class Transcript {
     if (messages.length === 0) {
       this.#from = this.#to = 0;
       this.#earlier.hidden = this.#later.hidden = true;
-      fill(this.#list, this.#placeholder());
+      this.#fillList(this.#placeholder());
       return;
     }
     if (isOther) this.#show(messages.length - SHOWN_AT_FIRST, messages.length);
@@ -93,12 +95,20 @@ export class Transcript {
 
   #statusChanged(): void {
     const isPlaceholder = this.#workspace.messages.length === 0 && !this.#workspace.status.progress;
-    if (isPlaceholder) fill(this.#list, this.#placeholder());
+    if (isPlaceholder) this.#fillList(this.#placeholder());
+  }
+
+  /** The keyboard stays on the message that had it, else it goes to the transcript. */
+  #fillList(...nodes: HTMLElement[]): void {
+    const { activeElement } = document;
+    const focused = activeElement && this.#list.contains(activeElement) ? activeElement.closest("[id]")?.id : undefined;
+    fill(this.#list, ...nodes);
+    if (focused !== undefined) (document.getElementById(focused) ?? this.#scroller).focus({ preventScroll: true });
   }
 
   #placeholder(): HTMLElement {
     const { current, memory, status } = this.#workspace;
-    if (current) return emptyConversation();
+    if (current) return emptyConversation(this.#workspace.conversations.some(({ messageCount }) => messageCount > 0));
     if (memory) return this.#welcome();
     if (status.kind !== "error") return element("p", { class: "empty" }, "Opening the memory on this device.");
     return element(
@@ -118,7 +128,7 @@ export class Transcript {
     const anchorTop = anchor?.getBoundingClientRect().top ?? 0;
     this.#from = Math.max(0, from);
     this.#to = Math.min(messages.length, to);
-    fill(this.#list, ...withDays(messages.slice(this.#from, this.#to)));
+    this.#fillList(...withDays(messages.slice(this.#from, this.#to)));
     this.#earlier.hidden = this.#from === 0;
     this.#later.hidden = this.#to === messages.length;
     this.#placeMarks();
@@ -181,20 +191,25 @@ export class Transcript {
   #showHead(): void {
     const { current } = this.#workspace;
     if (!current) {
+      this.#renaming = null;
       fill(this.#head);
       return;
     }
-    // A title that is being edited stays as it is.
-    if (this.#head.querySelector("form")) return;
+    // A title that is being edited stays as it is, until another conversation is chosen.
+    if (this.#renaming === current.id) return;
+    this.#renaming = null;
+    const focused = this.#head.contains(document.activeElement) ? document.activeElement?.id : undefined;
     fill(
       this.#head,
       element("h2", { class: "chat-title", id: "chat-title" }, visibleLine(current.title) || "Untitled"),
       element("p", { class: "chat-about" },
         `${formatCount(current.messageCount, "message")}, ${formatCount(current.tokens, "token")}`),
       element("div", { class: "actions chat-actions" },
-        button("Rename", () => this.#rename(current.title), { class: "quiet", id: "rename" }),
+        button("Rename", () => this.#rename(current.id, current.title), { class: "quiet", id: "rename" }),
         button("Delete", () => void this.#delete(current.id, current.title), { class: "quiet", id: "delete-conversation" })),
     );
+    // The buttons are built anew with every change; from the form the keyboard goes back to where it was opened.
+    if (focused !== undefined) (document.getElementById(focused) ?? document.getElementById("rename"))?.focus({ preventScroll: true });
   }
 
   async #delete(conversationId: string, title: string): Promise<void> {
@@ -202,13 +217,15 @@ export class Transcript {
     const consequence = `“${name}” and everything derived from it (vectors, summary, facts learned from it) will be gone.`;
     if (await confirmAction("Delete this conversation?", consequence, "Delete")) {
       await this.#workspace.attempt(() => this.#workspace.remove(conversationId));
+      this.#scroller.focus({ preventScroll: true });
     }
   }
 
-  #rename(title: string): void {
+  #rename(conversationId: string, title: string): void {
     const input = element("input", { type: "text", value: title, "aria-label": "Title", maxlength: 200, id: "title-input" });
     const done = (): void => {
-      fill(this.#head);
+      if (this.#renaming !== conversationId) return;
+      this.#renaming = null;
       this.#showHead();
     };
     const form = element(
@@ -220,12 +237,14 @@ export class Transcript {
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      fill(this.#head);
-      void this.#workspace.attempt(() => this.#workspace.rename(input.value)).then(done);
+      void this.#workspace.attempt(() => this.#workspace.rename(conversationId, input.value)).then((isRenamed) => {
+        if (isRenamed) done();
+      });
     });
     input.addEventListener("keydown", (event) => {
       if (event.key === "Escape") done();
     });
+    this.#renaming = conversationId;
     fill(this.#head, form);
     input.select();
   }
@@ -257,8 +276,11 @@ function placeWords({ isHit, section }: Placement): string {
   return section === "retrieved" ? "Beside a found message" : `In the context: ${sectionLook(section).label}`;
 }
 
-function emptyConversation(): HTMLElement {
-  return element("p", { class: "empty" }, "Nothing said yet. Write below; it is stored on this device, and later questions can find it.");
+function emptyConversation(isOtherThere: boolean): HTMLElement {
+  const words = isOtherThere
+    ? "Nothing said here yet. Ask about your other conversations, or add a message; it is stored on this device, and later questions can find it."
+    : "Nothing said yet. Write below; it is stored on this device, and later questions can find it.";
+  return element("p", { class: "empty" }, words);
 }
 
 function withDays(messages: readonly ShownMessage[]): HTMLElement[] {

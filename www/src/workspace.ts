@@ -20,7 +20,7 @@ import { shippedEmbedder } from "./shipped-embedder.ts";
 import { tellError, tellFailure, type ToldError } from "./wording.ts";
 
 /** What a change is about. */
-export type Topic = "conversations" | "messages" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions";
+export type Topic = "conversations" | "messages" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions" | "wiped";
 
 /** How a context is built. */
 export interface ContextSettings {
@@ -56,6 +56,8 @@ export interface Status {
 }
 
 const CHUNK_MESSAGES = 100;
+
+const REPEATED_ID = "Two different messages of this file have the same id. Give each its own id, then import it again. Nothing was stored.";
 
 /** The state of the page. */
 export class Workspace {
@@ -109,8 +111,16 @@ export class Workspace {
     this.#tell(tellError(error));
   }
 
-  /** Runs an action and tells its failure. True when it went well. */
+  /** Runs what the person asked for and tells its failure; an earlier failure is no longer told after a success. */
   async attempt(action: () => Promise<unknown>): Promise<boolean> {
+    const before = this.status;
+    const done = await this.inBackground(action);
+    if (done && before.kind === "error" && this.status === before && this.memory) this.say({ kind: "ready", words: "Ready" });
+    return done;
+  }
+
+  /** Runs what nobody asked for and tells its failure. True when it went well. */
+  async inBackground(action: () => Promise<unknown>): Promise<boolean> {
     try {
       await action();
       return true;
@@ -194,10 +204,10 @@ export class Workspace {
     await this.select(conversation.id);
   }
 
-  /** Renames the current conversation; an empty title goes back to the one made from its first message. */
-  async rename(title: string): Promise<void> {
-    if (!this.current) return;
-    this.current = await this.opened().conversations.update(this.current.id, { title: title.trim() });
+  /** Renames a conversation; an empty title goes back to the one made from its first message. */
+  async rename(conversationId: string, title: string): Promise<void> {
+    const renamed = await this.opened().conversations.update(conversationId, { title: title.trim() });
+    if (this.current?.id === conversationId) this.current = renamed;
     await this.refreshConversations();
   }
 
@@ -224,22 +234,32 @@ export class Workspace {
     return this.current;
   }
 
-  /** Brings a whole conversation in, a hundred messages at a time, and opens it. What is already there stays. */
+  /**
+   * Brings a whole conversation in, a hundred messages at a time, and opens it. What is already there stays; of a new
+   * conversation that cannot be stored as a whole, nothing stays.
+   */
   async bringIn(conversation: { id?: string; title: string }, messages: readonly RawMessage[]): Promise<void> {
     const memory = this.opened();
     let id = conversation.id;
+    let isNew = true;
     try {
       id = (await memory.conversations.create(conversation)).id;
     } catch (error) {
       if (id === undefined || !isMemoryError(error, "conflict")) throw error;
+      isNew = false;
     }
     this.#isBringingIn = true;
     try {
       for (let from = 0; from < messages.length; from += CHUNK_MESSAGES) {
         const words = `Storing ${conversation.title}`;
         this.say({ kind: "busy", words, progress: { done: from, total: messages.length } });
-        await memory.append(id, messages.slice(from, from + CHUNK_MESSAGES), { format: "openai" });
+        await memory.append(id, messages.slice(from, from + CHUNK_MESSAGES));
       }
+    } catch (error) {
+      if (!isNew) throw error;
+      await memory.conversations.delete(id);
+      if (isMemoryError(error, "conflict")) throw new Error(REPEATED_ID, { cause: error });
+      throw error;
     } finally {
       this.#isBringingIn = false;
     }
@@ -275,6 +295,7 @@ export class Workspace {
     const erasure = await this.opened().erase({ user: true });
     this.#clear();
     this.conversations = [];
+    this.changed("wiped");
     await this.open();
     await this.refreshStats();
     return erasure;
@@ -296,7 +317,7 @@ export class Workspace {
 
   #remembered(): void {
     this.changed("facts");
-    void this.attempt(() => this.refreshStats());
+    void this.inBackground(() => this.refreshStats());
   }
 
   async #arrived(conversationId: string): Promise<void> {
