@@ -8,6 +8,19 @@ export function requireText(value: unknown, name: string): string {
   throw new MemoryError("invalid_argument", `${name} must be a text that is not empty.`);
 }
 
+/** As {@link requireText}, and well-formed: half of a surrogate pair cannot be told from another in storage. */
+export function requireId(value: unknown, name: string): string {
+  const id = requireText(value, name);
+  if (isWellFormed(id)) return id;
+  throw new MemoryError("invalid_argument", `${name} holds half of a surrogate pair; ids must be well-formed text.`);
+}
+
+/** Whether a text has no half of a surrogate pair. */
+export function isWellFormed(text: string): boolean {
+  // A lone surrogate is a code point of its own to a Unicode pattern; a pair never is.
+  return !/\p{Surrogate}/u.test(text);
+}
+
 /** `value` where it is an object or absent, without `signal`, which stays in JavaScript; else `invalid_argument`. */
 export function requireOptions<Options extends object>(value: Options | undefined, name: string): Omit<Options, "signal"> {
   if (value === undefined) return {} as Omit<Options, "signal">;
@@ -15,7 +28,7 @@ export function requireOptions<Options extends object>(value: Options | undefine
     throw new MemoryError("invalid_argument", `${name} must be an object.`);
   }
   const { signal, ...rest } = value as Options & { signal?: unknown };
-  if (signal !== undefined && !(typeof signal === "object" && signal !== null && "aborted" in signal)) {
+  if (signal !== undefined && !(typeof signal === "object" && signal !== null && "aborted" in signal && "addEventListener" in signal)) {
     throw new MemoryError("invalid_argument", `${name}.signal must be an AbortSignal.`);
   }
   // A field given as undefined is a field left out.

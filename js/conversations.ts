@@ -1,4 +1,4 @@
-import { requireOptions, requireText } from "./arguments.js";
+import { requireId, requireOptions } from "./arguments.js";
 import type { Session } from "./session.js";
 import type {
   CallOptions,
@@ -25,7 +25,7 @@ export class Conversations {
    */
   async create(conversation: CreateConversation & CallOptions = {}): Promise<Conversation> {
     const { id = crypto.randomUUID(), ...rest } = requireOptions(conversation, "conversation");
-    const request = { id: requireText(id, "conversation.id"), ...rest };
+    const request = { id: requireId(id, "conversation.id"), ...rest };
     return (await this.#session.call("createConversation", request, {
       idempotent: false,
       signal: conversation.signal,
@@ -34,7 +34,7 @@ export class Conversations {
 
   /** One conversation. Rejects with `not_found` where there is none of this id. */
   async get(id: string, options: CallOptions = {}): Promise<Conversation> {
-    const request = { id: requireText(id, "id"), ...requireOptions(options, "options") };
+    const request = { id: requireId(id, "id"), ...requireOptions(options, "options") };
     return (await this.#session.call("getConversation", request, { idempotent: true, signal: options.signal })) as Conversation;
   }
 
@@ -49,7 +49,7 @@ export class Conversations {
 
   /** Changes title, project or `remember`. Rejects with `not_found` where there is none of this id. */
   async update(id: string, changes: UpdateConversation & CallOptions): Promise<Conversation> {
-    const request = { id: requireText(id, "id"), ...requireOptions(changes, "changes") };
+    const request = { id: requireId(id, "id"), ...requireOptions(changes, "changes") };
     return (await this.#session.call("updateConversation", request, {
       idempotent: true,
       signal: changes.signal,
@@ -58,7 +58,7 @@ export class Conversations {
 
   /** Deletes a conversation and everything that was made from it. One that is not there is no error. */
   async delete(id: string, options: CallOptions = {}): Promise<void> {
-    const request = { id: requireText(id, "id"), ...requireOptions(options, "options") };
+    const request = { id: requireId(id, "id"), ...requireOptions(options, "options") };
     await this.#session.call("deleteConversation", request, { idempotent: true, signal: options.signal });
   }
 }

@@ -1,4 +1,4 @@
-import { requireOptions, requireText } from "./arguments.js";
+import { requireId, requireOptions, requireText } from "./arguments.js";
 import { Conversations } from "./conversations.js";
 import { MemoryError } from "./errors.js";
 import { wasmMemoryBytes } from "./engine-instance.js";
@@ -83,7 +83,7 @@ export class Memory {
   ): Promise<AppendedMessage[]> {
     const texts = toJsonTexts(messages);
     const request = {
-      conversationId: requireText(conversationId, "conversationId"),
+      conversationId: requireId(conversationId, "conversationId"),
       messages: texts,
       ...requireOptions(options, "options"),
     };
@@ -106,7 +106,7 @@ export class Memory {
     options: HistoryOptions = {},
   ): Promise<Message[]> {
     const request = {
-      conversationId: requireText(conversationId, "conversationId"),
+      conversationId: requireId(conversationId, "conversationId"),
       ...requireOptions(options, "options"),
     };
     return fromJsonTexts(await this.#session.call("history", request, { idempotent: true, signal: options.signal }));
@@ -120,7 +120,7 @@ export class Memory {
    */
   async buildContext<Message extends object = RawMessage>(request: BuildContextRequest): Promise<Context<Message>> {
     const { question, tools, documents, ...rest } = requireOptions(request, "request");
-    requireText(rest.conversationId, "request.conversationId");
+    requireId(rest.conversationId, "request.conversationId");
     const given: unknown = documents;
     if (given !== undefined && !Array.isArray(given)) {
       throw new MemoryError("invalid_argument", "buildContext: documents must be an array of { id, text, source? }.");
@@ -158,7 +158,7 @@ export class Memory {
   /** The rolling summary of a conversation; version 0 and empty where nothing has been summarised. */
   async summary(conversationId: string, options: CallOptions = {}): Promise<Summary> {
     const request = {
-      conversationId: requireText(conversationId, "conversationId"),
+      conversationId: requireId(conversationId, "conversationId"),
       ...requireOptions(options, "options"),
     };
     return (await this.#session.call("summary", request, { idempotent: true, signal: options.signal })) as Summary;
@@ -172,7 +172,7 @@ export class Memory {
    */
   async compact(conversationId: string, options: CompactOptions = {}): Promise<Summary> {
     const request = {
-      conversationId: requireText(conversationId, "conversationId"),
+      conversationId: requireId(conversationId, "conversationId"),
       ...requireOptions(options, "options"),
     };
     return (await this.#session.call("compact", request, {
@@ -184,12 +184,12 @@ export class Memory {
 
   /** Resolves when no background job is due: done, given up, or waiting for its next try (`stats().nextRetryAt`). */
   async settled(options: CallOptions = {}): Promise<void> {
-    await this.#session.call("settled", {}, { idempotent: true, signal: options.signal });
+    await this.#session.call("settled", requireOptions(options, "options"), { idempotent: true, signal: options.signal });
   }
 
   /** Resolves when everything acknowledged so far would survive a power cut. */
   async flush(options: CallOptions = {}): Promise<void> {
-    await this.#session.call("flush", {}, { idempotent: true, signal: options.signal });
+    await this.#session.call("flush", requireOptions(options, "options"), { idempotent: true, signal: options.signal });
   }
 
   /** Removes what is named, and everything made from it, from every store, index and job. */
@@ -203,7 +203,7 @@ export class Memory {
 
   /** Figures: what is stored, what it takes, what it has cost. */
   async stats(options: CallOptions = {}): Promise<Stats> {
-    const stats = (await this.#session.call("stats", {}, { idempotent: true, signal: options.signal })) as EngineStats;
+    const stats = (await this.#session.call("stats", requireOptions(options, "options"), { idempotent: true, signal: options.signal })) as EngineStats;
     return { ...stats, wasmBytes: await wasmMemoryBytes() };
   }
 

@@ -1,11 +1,17 @@
 /** Messages cross to the engine as JSON text, so that what comes back is what was given, byte for byte. */
 
+import { requireId } from "./arguments.js";
 import { MemoryError } from "./errors.js";
 
 /** The JSON text of each message, or `invalid_argument` before anything is written. */
 export function toJsonTexts(messages: object | readonly object[]): string[] {
   const list: readonly unknown[] = Array.isArray(messages) ? messages : [messages];
-  return list.map((message, index) => toJsonText(message, `messages[${index}]`));
+  return list.map((message, index) => {
+    const text = toJsonText(message, `messages[${index}]`);
+    const { id } = message as { id?: unknown };
+    if (typeof id === "string" && id !== "") requireId(id, `messages[${index}].id`);
+    return text;
+  });
 }
 
 /** The JSON text of one object; `name` is what it is called in an error. */
@@ -34,6 +40,9 @@ function refuseLossy(key: string, value: unknown): unknown {
     case "symbol":
     case "bigint":
       throw new Lossy(`it holds a ${typeof value} under ${JSON.stringify(key.slice(0, 40))}`);
+    case "number":
+      if (Number.isFinite(value)) return value;
+      throw new Lossy(`it holds ${value} under ${JSON.stringify(key.slice(0, 40))}, which JSON does not have`);
     case "object": {
       if (value === null || Array.isArray(value)) return value;
       const kind = Object.prototype.toString.call(value).slice(8, -1);

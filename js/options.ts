@@ -1,5 +1,6 @@
 /** Checks what the app gives to `createMemory`, so that a mistake is told at once and by its name. */
 
+import { isWellFormed } from "./arguments.js";
 import { MemoryError } from "./errors.js";
 import { defaultStorage } from "./storage.js";
 import type { Embedder, Encoding, LanguageModel, MemoryOptions, Storage, Tokenizer, VocabularySource } from "./types.js";
@@ -59,8 +60,8 @@ export function checkOptions(options: MemoryOptions): CheckedOptions {
 }
 
 function checkUserId(userId: unknown): string {
-  if (typeof userId === "string" && userId !== "" && TEXT_ENCODER.encode(userId).length <= 512) return userId;
-  throw invalid("Option userId must be text of 1 to 512 bytes.");
+  if (typeof userId === "string" && userId !== "" && TEXT_ENCODER.encode(userId).length <= 512 && isWellFormed(userId)) return userId;
+  throw invalid("Option userId must be well-formed text of 1 to 512 bytes.");
 }
 
 function checkStorage(storage: Storage): Storage {

@@ -10,6 +10,8 @@ use serde::Serialize;
 pub struct ConversationRecord {
     /// The conversation's id.
     pub id: String,
+    /// Number of its creation, never used twice: tells it from an erased one of the same id.
+    pub born: u32,
     /// Set by the app; when absent, the title is the first user text, cut at 50 characters, else "Untitled".
     pub title: Option<String>,
     /// A group of conversations that belong together.
@@ -32,6 +34,7 @@ impl FromFields for ConversationRecord {
     fn from_fields(fields: &mut Fields) -> Self {
         Self {
             id: fields.take("id"),
+            born: fields.take("born"),
             title: fields.take("title"),
             project_id: fields.take("projectId"),
             remember: fields.take("remember"),
@@ -123,7 +126,7 @@ impl FromFields for MessageIdRecord {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EmbeddingRecord {
-    /// The embedder's id.
+    /// The embedder, `<id>/<dimensions>`.
     pub model: String,
 }
 
@@ -370,9 +373,11 @@ pub struct JobRecord {
     pub kind: JobKind,
     /// The conversation.
     pub conversation_id: String,
+    /// [`ConversationRecord::born`]: what was begun for an erased conversation is refused by one that took its id.
+    pub born: u32,
     /// Work is done up to this position, inclusive (embed, extract).
     pub done_until_seq: Seq,
-    /// The embedder that the work was done with (embed): another one starts over.
+    /// The embedder that the work was done with (embed), `<id>/<dimensions>`: another one starts over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Failed tries since the last success.
@@ -388,6 +393,7 @@ impl FromFields for JobRecord {
         Self {
             kind: fields.take("kind"),
             conversation_id: fields.take("conversationId"),
+            born: fields.take("born"),
             done_until_seq: fields.take("doneUntilSeq"),
             model: fields.take("model"),
             attempts: fields.take("attempts"),

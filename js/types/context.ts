@@ -149,7 +149,10 @@ export interface Receipt {
     /** False: estimates, because the model has no public tokenizer or its vocabulary is not loaded. */
     exact: boolean;
   };
-  /** Hash of that part: equal hashes mean that the provider's prompt cache can be hit. */
+  /**
+   * Hash of the prompt's start: the system text and the first message of the recent window. While it stays the same,
+   * messages are only appended, and the provider's prompt cache can be hit.
+   */
   prefixHash: string;
   /** What is off, in words: no embedder, no language model, an estimate instead of a count. */
   notes: string[];

@@ -45,7 +45,8 @@ pub struct Receipt {
     pub repairs: Vec<Value>,
     /// The sums.
     pub tokens: TokenReport,
-    /// 64-bit hash, hexadecimal, of everything in front of the newest turn: equal prefixes have equal hashes.
+    /// 64-bit hash, hexadecimal, of the start of the prompt: the system text and the first message of the recent window.
+    /// While it stays the same, messages are only appended, and a provider's prompt cache can be hit.
     pub prefix_hash: String,
     /// What is off, in words: no embedder, no language model, an estimate instead of a count.
     pub notes: Vec<String>,

@@ -76,7 +76,8 @@ impl Engine {
             prepared.push(self.prepare(&request.conversation_id, raw, format)?);
         }
         let _turn = self.writes.enter().await;
-        for _ in 0..WRITE_TRIES {
+        for attempt in 0..WRITE_TRIES {
+            self.pause_before_try(attempt).await;
             self.ensure_open()?;
             if let Some(appended) = self.try_append(&request, &mut prepared).await? {
                 return Ok(appended);

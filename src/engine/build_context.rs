@@ -84,6 +84,19 @@ impl Engine {
     /// # Errors
     /// `not_found` (the conversation), `invalid_argument` (a number, a format, no question), `budget_infeasible`.
     pub async fn build_context(&self, request: ContextRequest) -> Result<Context> {
+        loop {
+            let erasures = self.erasures.get();
+            let context = self.build_context_once(request.clone()).await?;
+            // Something was erased while this was built: what it read may be gone.
+            if erasures == self.erasures.get() {
+                let payload = json!({ "conversationId": request.conversation_id, "tokens": context.tokens });
+                self.emit(&Event::new("context", payload));
+                return Ok(context);
+            }
+        }
+    }
+
+    async fn build_context_once(&self, request: ContextRequest) -> Result<Context> {
         self.ensure_open()?;
         let window_tokens = whole("window", request.window, self.options.policy.budget.window_tokens)?;
         // A small window keeps a quarter for the answer, unless the call says otherwise.
@@ -149,7 +162,6 @@ impl Engine {
             full_history_tokens,
             notes,
         })?;
-        self.emit(&Event::new("context", json!({ "conversationId": id, "tokens": context.tokens })));
         Ok(context)
     }
 

@@ -5,7 +5,7 @@ use super::event::Event;
 use super::loading::job_key;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
-use crate::json_reader::{Fields, FromFields};
+use crate::json_reader::{Fields, FromFields, deserialize_as_json};
 use crate::key;
 use crate::message::Seq;
 use crate::ports::{Check, Commit, Store};
@@ -14,10 +14,27 @@ use crate::sorting;
 use serde::Serialize;
 use serde_json::json;
 
+/// Name of the record that counts creations.
+const BIRTHS: &str = "conversations";
+
+/// Counts creations of conversations; never goes back, not even when everything is erased.
+#[derive(Serialize)]
+struct Births {
+    last: u32,
+}
+
+impl FromFields for Births {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { last: fields.take("last") }
+    }
+}
+
+deserialize_as_json!(Births);
+
 /// Longest title taken from the first message, in characters.
 const TITLE_CHARACTERS: usize = 50;
 /// Tries of a change that other tabs keep overtaking.
-pub(super) const WRITE_TRIES: u32 = 20;
+pub(super) const WRITE_TRIES: u32 = 100;
 
 /// What a new conversation is given.
 #[derive(Clone, Debug, Default)]
@@ -133,11 +150,44 @@ impl Engine {
         self.ensure_open()?;
         self.check_id("a conversation id", &new.id)?;
         let _turn = self.writes.enter().await;
+        for attempt in 0..WRITE_TRIES {
+            self.pause_before_try(attempt).await;
+            self.ensure_open()?;
+            let counter =
+                self.host.storage.get(vec![(Store::Meta, key![BIRTHS]), (Store::Conversations, key![new.id.as_str()])]);
+            let mut found = counter.await?.into_iter();
+            let counter = found.next().flatten();
+            if found.next().flatten().is_some() {
+                return Err(Error::new(Code::Conflict, "a conversation with this id exists already; use another id"));
+            }
+            let born = match &counter {
+                Some(record) => super::stored::decode::<Births>(Store::Meta, record)?.last + 1,
+                None => 1,
+            };
+            let checks = vec![
+                Check { store: Store::Meta, key: key![BIRTHS], body: counter.map(|record| record.body) },
+                Check { store: Store::Conversations, key: key![new.id.as_str()], body: None },
+            ];
+            if let Some(view) = self.write_new_conversation(&new, born, checks).await? {
+                return Ok(view);
+            }
+        }
+        Err(overtaken())
+    }
+
+    /// One try: `None` when another tab was faster.
+    async fn write_new_conversation(
+        &self,
+        new: &NewConversation,
+        born: u32,
+        checks: Vec<Check>,
+    ) -> Result<Option<ConversationView>> {
         let now = self.now_ms();
         let record = Stored::new(ConversationRecord {
             id: new.id.clone(),
-            title: new.title.filter(|title| !title.trim().is_empty()),
-            project_id: new.project_id,
+            born,
+            title: new.title.clone().filter(|title| !title.trim().is_empty()),
+            project_id: new.project_id.clone(),
             remember: new.remember.unwrap_or(true),
             created_at: now,
             updated_at: now,
@@ -145,9 +195,13 @@ impl Engine {
             tokens: 0,
             first_text: None,
         })?;
+        let births = Stored::new(Births { last: born })?;
         let mut commit = Commit {
-            checks: vec![Check { store: Store::Conversations, key: key![new.id.as_str()], body: None }],
-            puts: vec![(Store::Conversations, key![new.id.as_str()], record.record())],
+            checks,
+            puts: vec![
+                (Store::Conversations, key![new.id.as_str()], record.record()),
+                (Store::Meta, key![BIRTHS], births.record()),
+            ],
             strict: true,
             ..Commit::default()
         };
@@ -156,6 +210,7 @@ impl Engine {
             let job = Stored::new(JobRecord {
                 kind,
                 conversation_id: new.id.clone(),
+                born,
                 done_until_seq: 0,
                 model: None,
                 attempts: 0,
@@ -166,7 +221,7 @@ impl Engine {
             jobs.push(job);
         }
         if !self.host.storage.commit(commit).await? {
-            return Err(Error::new(Code::Conflict, "a conversation with this id exists already; use another id"));
+            return Ok(None);
         }
         let view = ConversationView::from(&record.value);
         let state = &mut *self.state.borrow_mut();
@@ -174,7 +229,7 @@ impl Engine {
         if let Some(conversation) = state.conversations.get_mut(&new.id) {
             conversation.jobs = jobs.into_iter().map(|job| (job.value.kind, job)).collect();
         }
-        Ok(view)
+        Ok(Some(view))
     }
 
     /// A conversation.
@@ -215,7 +270,8 @@ impl Engine {
     pub async fn update_conversation(&self, update: ConversationUpdate) -> Result<ConversationView> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
-        for _ in 0..WRITE_TRIES {
+        for attempt in 0..WRITE_TRIES {
+            self.pause_before_try(attempt).await;
             let (before, check) = self.conversation_check(&update.id).await?;
             let mut record = before;
             if let Some(title) = &update.title {
@@ -251,6 +307,13 @@ impl Engine {
         };
         self.emit(&Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
         Ok(())
+    }
+
+    /// Lets other tabs through after some tries that they were faster in; not all losers wait for the same time.
+    pub(super) async fn pause_before_try(&self, attempt: u32) {
+        if attempt > 2 {
+            self.host.clock.sleep(f64::from(attempt * 7 % 13) + 1.0).await;
+        }
     }
 
     /// The record as storage has it now.

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::jobs::Progress;
-use super::loading::job_key;
+use super::loading::{job_key, model_of};
 use super::stored::{Stored, encode};
 use crate::error::{Error, Result};
 use crate::key;
@@ -16,8 +16,9 @@ impl Engine {
         let Some(embedder) = self.host.embedder.clone() else { return Ok(Progress::Made) };
         self.refresh(id).await?;
         let (mut job, check) = self.job(JobKind::Embed, id)?;
-        if job.model.as_deref() != Some(embedder.id()) {
-            job.model = Some(embedder.id().to_owned());
+        let model = model_of(&*embedder);
+        if job.model.as_deref() != Some(model.as_str()) {
+            job.model = Some(model.clone());
             job.done_until_seq = 0;
             if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
                 conversation.vectors_until_seq = 0;
@@ -37,7 +38,7 @@ impl Engine {
             false => self.embed(&*embedder, embedded.iter().map(|(_, text)| text.clone()).collect()).await?,
         };
         let mut commit = Commit { checks: vec![check], ..Commit::default() };
-        let body = encode(&EmbeddingRecord { model: embedder.id().to_owned() })?.body;
+        let body = encode(&EmbeddingRecord { model })?.body;
         for ((seq, _), vector) in embedded.iter().zip(&vectors) {
             let blob = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
             commit.puts.push((

@@ -5,7 +5,7 @@ use super::conversations::{WRITE_TRIES, overtaken};
 use super::event::Event;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
 use super::state::State;
-use super::stored::Stored;
+use super::stored::{Stored, encode};
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
@@ -80,10 +80,17 @@ impl Engine {
             }
             commit.delete_prefixes.push((store, key![]));
         }
-        commit.deletes.push((Store::Meta, key![FACT_COUNTERS]));
+        // The counters stay and move: numbers are never used twice, and other tabs see that facts changed.
+        self.refresh_facts().await?;
+        let (mut counters, _) = self.fact_counters();
+        counters.version += 1;
+        let counters = Stored::new(counters)?;
+        commit.puts.push((Store::Meta, key![FACT_COUNTERS], counters.record()));
         self.host.storage.commit(commit).await?;
-        let state = State::new(&self.host, &self.options.policy);
+        let mut state = State::new(&self.host, &self.options.policy);
+        state.fact_counters = Some(counters);
         *self.state.borrow_mut() = state;
+        self.erasures.set(self.erasures.get() + 1);
         self.emit(&Event::new("storage", json!({ "state": "erased" })));
         Ok(Erased { erased, remains: vec![REMAINS.to_owned()] })
     }
@@ -91,7 +98,8 @@ impl Engine {
     pub(super) async fn erase_conversation(&self, id: &str) -> Result<Erased> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
-        for _ in 0..WRITE_TRIES {
+        for attempt in 0..WRITE_TRIES {
+            self.pause_before_try(attempt).await;
             let (_, check) = self.conversation_check(id).await?;
             self.refresh_facts().await?;
             let mut erased = serde_json::Map::new();
@@ -118,6 +126,7 @@ impl Engine {
                 let state = &mut *self.state.borrow_mut();
                 state.remove_conversation(id);
                 state.index.sweep();
+                self.erasures.set(self.erasures.get() + 1);
                 forget_in_memory(state, &facts, counters);
                 return Ok(Erased { erased, remains: vec![REMAINS.to_owned()] });
             }
@@ -127,7 +136,8 @@ impl Engine {
 
     async fn erase_fact(&self, id: &str) -> Result<Erased> {
         let _turn = self.writes.enter().await;
-        for _ in 0..WRITE_TRIES {
+        for attempt in 0..WRITE_TRIES {
+            self.pause_before_try(attempt).await;
             self.refresh_facts().await?;
             let facts = vec![self.existing_fact(id)?.id];
             let mut commit = Commit { strict: true, ..Commit::default() };
@@ -140,6 +150,36 @@ impl Engine {
             }
         }
         Err(overtaken())
+    }
+
+    /// Takes the text of facts out of the audit: their own entries are emptied, or removed with `remove`, and entries of
+    /// other facts that quote it lose the quotation.
+    pub(super) async fn scrub_audit(&self, facts: &[String], remove: bool, commit: &mut Commit) -> Result<()> {
+        let texts: Vec<String> = {
+            let state = self.state.borrow();
+            let of =
+                |id: &String| fact_number(id).and_then(|number| state.facts.get(&number)).map(|fact| fact.fact.clone());
+            facts.iter().filter_map(of).filter(|text| !text.is_empty()).collect()
+        };
+        for (key, mut entry) in self.read_audit().await? {
+            let is_own = entry.fact_id.as_ref().is_some_and(|id| facts.contains(id));
+            if is_own && remove {
+                commit.deletes.push((Store::Audit, key));
+                continue;
+            }
+            let quotes = |text: &Option<String>| text.as_ref().is_some_and(|text| is_own || texts.contains(text));
+            let (quotes_before, quotes_after) = (quotes(&entry.before), quotes(&entry.after));
+            if quotes_before {
+                entry.before = None;
+            }
+            if quotes_after {
+                entry.after = None;
+            }
+            if quotes_before || quotes_after {
+                commit.puts.push((Store::Audit, key, encode(&entry)?));
+            }
+        }
+        Ok(())
     }
 
     /// Facts that were extracted from this conversation.
@@ -162,11 +202,7 @@ impl Engine {
             commit.deletes.push((Store::Facts, key![id.as_str()]));
             commit.delete_prefixes.push((Store::FactSources, key![id.as_str()]));
         }
-        for (key, entry) in self.read_audit().await? {
-            if entry.fact_id.is_some_and(|id| facts.contains(&id)) {
-                commit.deletes.push((Store::Audit, key));
-            }
-        }
+        self.scrub_audit(facts, true, commit).await?;
         let (mut counters, check) = self.fact_counters();
         counters.version += 1;
         let stored = Stored::new(counters)?;

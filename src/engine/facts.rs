@@ -165,7 +165,8 @@ impl Engine {
     async fn change_facts(&self, operation: &str, decide: &mut Decision<'_>) -> Result<()> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
-        for _ in 0..WRITE_TRIES {
+        for attempt in 0..WRITE_TRIES {
+            self.pause_before_try(attempt).await;
             self.ensure_open()?;
             self.refresh_facts().await?;
             let (counters, check) = self.fact_counters();
@@ -201,13 +202,7 @@ impl Engine {
             commit.delete_prefixes.push((Store::FactSources, key![id.as_str()]));
         }
         if !changes.forgotten.is_empty() {
-            for (key, mut entry) in self.read_audit().await? {
-                let is_of_forgotten = entry.fact_id.as_ref().is_some_and(|id| changes.forgotten.contains(id));
-                if is_of_forgotten && (entry.before.is_some() || entry.after.is_some()) {
-                    (entry.before, entry.after) = (None, None);
-                    commit.puts.push((Store::Audit, key, encode(&entry)?));
-                }
-            }
+            self.scrub_audit(&changes.forgotten, false, commit).await?;
         }
         let (counters, _) = self.fact_counters();
         let stored = Stored::new(counters.after(changes.numbers))?;

@@ -5,7 +5,7 @@
 
 use super::Engine;
 use super::event::Event;
-use super::loading::job_key;
+use super::loading::{job_key, model_of};
 use super::state::Conversation;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
@@ -50,14 +50,18 @@ impl Engine {
     pub async fn settled(&self) -> Result<()> {
         loop {
             self.ensure_open()?;
-            if !self.working.get() {
-                if self.next_due().is_none() {
-                    return Ok(());
-                }
-                self.work().await;
-            } else {
+            if self.working.get() {
                 self.host.clock.sleep(5.0).await;
+                continue;
             }
+            if self.next_due().is_none() {
+                return Ok(());
+            }
+            self.working.set(true);
+            let ended = self.work_until_done().await;
+            self.working.set(false);
+            // What keeps the queue from being worked at all (storage) is the caller's to know.
+            ended?;
         }
     }
 
@@ -229,7 +233,8 @@ impl Engine {
             JobKind::Embed => self.host.embedder.as_ref().is_some_and(|embedder| {
                 record.remember
                     && record.last_seq > 0
-                    && (job.done_until_seq < record.last_seq || job.model.as_deref() != Some(embedder.id()))
+                    && (job.done_until_seq < record.last_seq
+                        || job.model.as_deref() != Some(model_of(&**embedder).as_str()))
             }),
             JobKind::Compact => {
                 self.host.model.is_some()

@@ -8,7 +8,7 @@ use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Role, Seq};
-use crate::ports::{Commit, Key, KeyPart, Query, Record, Store};
+use crate::ports::{Commit, Embedder, Key, KeyPart, Query, Record, Store};
 use crate::records::{EmbeddingRecord, FactRecord, JobKind, JobRecord, MessageRecord};
 use crate::retrieval::Document;
 use serde::Serialize;
@@ -208,11 +208,12 @@ impl Engine {
 
     async fn load_vectors(&self, id: &str) -> Result<()> {
         let Some(embedder) = self.host.embedder.clone() else { return Ok(()) };
+        let model = model_of(&*embedder);
         loop {
             let (from, to) = {
                 let state = self.state.borrow();
                 let Some(conversation) = state.conversations.get(id) else { return Ok(()) };
-                if embedded_with(conversation) != Some(embedder.id()) {
+                if embedded_with(conversation) != Some(model.as_str()) {
                     return Ok(());
                 }
                 let to = embedded_until(conversation).min(conversation.loaded_until_seq());
@@ -226,7 +227,7 @@ impl Engine {
             let page = self.scan(query).await?;
             let reached = if page.len() < PAGE { Some(to) } else { page.last().and_then(|(key, _)| seq_of(key)) };
             for (key, record) in &page {
-                self.take_vector_in(id, key, record, embedder.id())?;
+                self.take_vector_in(id, key, record, &model)?;
             }
             if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
                 conversation.vectors_until_seq = conversation.vectors_until_seq.max(reached.unwrap_or(to));
@@ -278,6 +279,11 @@ pub(super) fn job_key(kind: JobKind, conversation_id: &str) -> Key {
         JobKind::Extract => "extract",
     };
     key![kind, conversation_id]
+}
+
+/// Names an embedder in records: vectors of another model, or of another length, are never compared.
+pub(super) fn model_of(embedder: &dyn Embedder) -> String {
+    format!("{}/{}", embedder.id(), embedder.dimensions())
 }
 
 /// `f12` is fact 12.

@@ -85,6 +85,8 @@ pub struct Engine {
     writes: Turnstile,
     working: Cell<bool>,
     closed: Cell<bool>,
+    /// Erasures so far: what was read before one is not given out after it.
+    erasures: Cell<u32>,
 }
 
 impl Engine {
@@ -117,6 +119,7 @@ impl Engine {
             writes: Turnstile::default(),
             working: Cell::new(false),
             closed: Cell::new(false),
+            erasures: Cell::new(0),
         };
         engine.load_small_records().await?;
         Ok(engine)

@@ -47,6 +47,10 @@ impl State {
     /// Takes a conversation record in, new or changed.
     pub(crate) fn put_conversation(&mut self, stored: Stored<ConversationRecord>) {
         let id = stored.value.id.clone();
+        if self.conversations.get(&id).is_some_and(|known| known.stored.value.born != stored.value.born) {
+            // Erased and made again elsewhere: nothing that is known of the old one holds.
+            self.remove_conversation(&id);
+        }
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.stored = stored;
             return;

@@ -487,7 +487,7 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
         from_js(options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
     let storage: Rc<dyn Storage> = match options.storage.kind {
         StorageKind::IndexedDb => {
-            Rc::new(IndexedDbStore::open(&format!("{}:{}", options.storage.name, options.user_id)).await?)
+            Rc::new(IndexedDbStore::open(&database_name(&options.storage.name, &options.user_id)).await?)
         }
         StorageKind::Memory => Rc::new(handle.map(|handle| handle.0).unwrap_or_default()),
     };
@@ -523,4 +523,10 @@ fn work(engine: Rc<Engine>, retry: Rc<RefCell<Option<timer::Timer>>>) {
         });
         *retry.borrow_mut() = timer;
     });
+}
+
+/// `<name>:<user id>`, with colons of either written `%3A`, so that no two pairs share a database.
+fn database_name(name: &str, user_id: &str) -> String {
+    let escaped = |text: &str| text.replace('%', "%25").replace(':', "%3A");
+    format!("{}:{}", escaped(name), escaped(user_id))
 }

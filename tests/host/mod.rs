@@ -101,6 +101,8 @@ pub enum EmbedFault {
     NotFinite,
     WrongLength,
     Hang,
+    /// Right, but only after being polled so many times.
+    Late(u32),
 }
 
 impl Default for WordEmbedder {
@@ -151,6 +153,17 @@ impl Embedder for WordEmbedder {
             Some(EmbedFault::NotFinite) => vectors[0][0] = f32::NAN,
             Some(EmbedFault::WrongLength) => vectors[0].push(0.0),
             Some(EmbedFault::Hang) => return std::future::pending().boxed_local(),
+            Some(EmbedFault::Late(mut polls)) => {
+                return std::future::poll_fn(move |context| {
+                    if polls == 0 {
+                        return Poll::Ready(Ok(std::mem::take(&mut vectors)));
+                    }
+                    polls -= 1;
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                })
+                .boxed_local();
+            }
         }
         std::future::ready(Ok(vectors)).boxed_local()
     }
