@@ -9,6 +9,7 @@ pub mod context;
 pub mod engine;
 pub mod facts;
 pub mod formats;
+mod hash;
 mod json_reader;
 mod json_text;
 pub mod lexical;

@@ -396,15 +396,13 @@ fn message_item(input: &ContextInput<'_>, message: &Counted, tokens: u32, reason
     }
 }
 
-/// 64-bit FNV-1a over the system text and the first message of the recent window, each ended by a zero byte. What stands
+/// Hash of the system text and the first message of the recent window, each ended by a zero byte. What stands
 /// between that message and the newest turn is only ever appended to, so two prompts of equal hash share their prefix.
 fn prefix_hash(prompt: &Prompt) -> String {
     let texts = std::iter::once(&prompt.system)
         .chain(prompt.messages.iter().take(prompt.turn_start.min(1)).map(|message| &message.json));
     let bytes = texts.flat_map(|text| text.bytes().chain(std::iter::once(0)));
-    let hash = bytes
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("{hash:016x}")
+    format!("{:016x}", crate::hash::fnv1a(bytes))
 }
 
 fn cache_breakpoints(input: &ContextInput<'_>, prompt: &Prompt) -> Vec<CacheBreakpoint> {

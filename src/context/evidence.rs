@@ -5,7 +5,7 @@
 
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Role, Seq};
-use crate::retrieval::Scores;
+use crate::retrieval::{Scores, calendar_day};
 
 /// A message inside a retrieved group.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,20 +80,13 @@ fn close(number: u32) -> String {
     format!("[[end {number}")
 }
 
-/// A day of the Gregorian calendar, `2026-03-04`, from milliseconds since 1970 (Howard Hinnant, "chrono-Compatible
-/// Low-Level Date Algorithms", civil_from_days).
+/// A day of the calendar, `2026-03-04`, from milliseconds since 1970; `undated` for what is no usable time.
 #[must_use]
 pub fn day(created_at_ms: f64) -> String {
-    let days = (created_at_ms / 86_400_000.0).floor().clamp(-7e6, 7e6) as i64 + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    match calendar_day(created_at_ms) {
+        Some((year, month, day)) => format!("{year:04}-{month:02}-{day:02}"),
+        None => "undated".to_owned(),
+    }
 }
 
 /// One message as it stands in the evidence.
@@ -172,7 +165,7 @@ mod tests {
         assert_eq!(day(951_782_400_000.0), "2000-02-29");
         assert_eq!(day(-86_400_000.0), "1969-12-31");
         assert_eq!(day(1_796_000_000_000.0), "2026-11-30");
-        assert!(!day(f64::MAX).is_empty());
+        assert_eq!(day(f64::MAX), "undated");
     }
 
     proptest! {

@@ -52,10 +52,7 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Record> {
     Ok(Record { body, blob: None })
 }
 
-/// 64-bit FNV-1a (Fowler, Noll and Vo), as hexadecimal: content hashes, not security.
+/// The hash that tells a repeated message from another one with its id, hexadecimal.
 pub(crate) fn content_hash(text: &str) -> String {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("{hash:016x}")
+    format!("{:016x}", crate::hash::fnv1a(text.bytes()))
 }

@@ -2,18 +2,14 @@
 
 use crate::prompt_text::is_hidden;
 
-/// 64-bit FNV-1a (Fowler, Noll, Vo; offset basis 14695981039346656037, prime 1099511628211) over the UTF-8 of the
-/// normalised text, as 16 hexadecimal digits.
+/// 64-bit FNV-1a over the UTF-8 of the normalised text, as 16 hexadecimal digits.
 ///
 /// Normalised: small letters, full-width forms as ASCII, hidden characters removed, sentence punctuation and white space
 /// folded to single spaces. `C++`, `C#` and `C`, `UTC+5` and `UTC 5`, `1.5` and `15` stay different. The form is stored,
 /// so it must not change.
 #[must_use]
 pub fn fingerprint(text: &str) -> String {
-    let hash = normalized(text)
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    format!("{hash:016x}")
+    format!("{:016x}", crate::hash::fnv1a(normalized(text).bytes()))
 }
 
 /// The normalised text that [`fingerprint`] hashes; its words are what similarity compares.

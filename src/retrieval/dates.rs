@@ -64,6 +64,12 @@ fn civil(day: i32) -> (i32, u32, u32) {
     (i32::try_from(year).unwrap_or(0), u32::try_from(month).unwrap_or(1), u32::try_from(day_of_month).unwrap_or(1))
 }
 
+/// Year, month and day of a time in milliseconds since 1970; `None` for what is no usable time.
+#[must_use]
+pub fn calendar_day(time_ms: f64) -> Option<(i32, u32, u32)> {
+    day_of(time_ms).map(civil)
+}
+
 /// The day of a time in milliseconds since 1970; `None` for what is no usable time.
 pub(super) fn day_of(time_ms: f64) -> Option<i32> {
     let day = (time_ms / DAY_MS).floor();

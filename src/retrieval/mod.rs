@@ -34,6 +34,7 @@ mod rerank;
 mod search;
 mod timeline;
 
+pub use dates::calendar_day;
 pub use gate::{Decision, GateRequest, RetrievalChoice, decide};
 pub use groups::{GroupRequest, MessageGroup, Present, Range, expand, expand_without};
 pub use message_index::{Document, Hit, MessageIndex, Mode, SearchRequest, SearchResult};

@@ -29,7 +29,7 @@ impl BytePairEncoder {
     /// Makes the counter from the bytes of a vocabulary file (`o200k_base.bin`, not compressed).
     ///
     /// # Errors
-    /// [`crate::Code::InvalidArgument`] where the file is not a vocabulary of this layout version, was cut or changed,
+    /// [`crate::error::Code::InvalidArgument`] where the file is not a vocabulary of this layout version, was cut or changed,
     /// or was made from unknown ranks.
     pub fn from_asset(bytes: &[u8]) -> Result<Self> {
         let (encoding, vocabulary) = Vocabulary::from_asset(bytes)?;
