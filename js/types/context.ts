@@ -86,7 +86,7 @@ export interface ReceiptDrop {
   id: string;
   /** Tokens it would have taken. */
   tokens: number;
-  /** Why it is not there: `no_room`, `below_floor`, `duplicate`, `outside_window` or `too_long`. */
+  /** Why it is not there: `no_room`, `below_floor`, `duplicate` or `outside_window`. */
   reason: string;
 }
 

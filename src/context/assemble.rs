@@ -336,12 +336,11 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
         section("question", limit, question, Vec::new()),
     ];
     let listed: i64 = sections.iter().map(|section| i64::from(section.tokens)).sum();
-    let newest: u32 = prompt.messages.iter().skip(prompt.turn_start).map(|message| message.tokens).sum();
     let tokens = TokenReport {
         total: prompt.total,
         window: input.window_tokens,
         reserve: input.reserve_tokens,
-        prefix: prompt.total - newest - input.overhead.per_request_tokens,
+        prefix: prefix_tokens(input, &prompt),
         overhead: i32::try_from(i64::from(prompt.total) - listed).unwrap_or(0),
         full_history: input.full_history_tokens,
         exact: input.counter.is_exact(),
@@ -405,20 +404,21 @@ fn prefix_hash(prompt: &Prompt) -> String {
     format!("{:016x}", crate::hash::fnv1a(bytes))
 }
 
+/// Tokens in front of the newest turn.
+fn prefix_tokens(input: &ContextInput<'_>, prompt: &Prompt) -> u32 {
+    let newest: u32 = prompt.messages.iter().skip(prompt.turn_start).map(|message| message.tokens).sum();
+    prompt.total - newest - input.overhead.per_request_tokens
+}
+
 fn cache_breakpoints(input: &ContextInput<'_>, prompt: &Prompt) -> Vec<CacheBreakpoint> {
     let mut breakpoints = Vec::new();
+    let prefix = prefix_tokens(input, prompt);
     let history: u32 = prompt.messages.iter().take(prompt.turn_start).map(|message| message.tokens).sum();
-    let newest: u32 = prompt.messages.iter().skip(prompt.turn_start).map(|message| message.tokens).sum();
-    let system_tokens = prompt.total - newest - history - input.overhead.per_request_tokens;
     if !prompt.system.is_empty() {
-        breakpoints.push(CacheBreakpoint { after: "system", message_index: None, tokens: system_tokens });
+        breakpoints.push(CacheBreakpoint { after: "system", message_index: None, tokens: prefix - history });
     }
     if let Some(index) = prompt.turn_start.checked_sub(1) {
-        breakpoints.push(CacheBreakpoint {
-            after: "history",
-            message_index: Some(index),
-            tokens: system_tokens + history,
-        });
+        breakpoints.push(CacheBreakpoint { after: "history", message_index: Some(index), tokens: prefix });
     }
     breakpoints
 }

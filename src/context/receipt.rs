@@ -115,7 +115,7 @@ pub struct Dropped {
     pub id: String,
     /// Tokens it would have needed.
     pub tokens: u32,
-    /// `no_room`, `below_floor`, `duplicate`, `outside_window`, `too_long`.
+    /// `no_room`, `below_floor`, `duplicate`, `outside_window`.
     pub reason: &'static str,
 }
 

@@ -130,7 +130,6 @@ impl Engine {
         }
         let recent = self.recent_window(id, &room, &memory, &summary, &newest).await?;
         let (evidence, decision) = self.evidence_for(&request, &newest, &recent).await?;
-        let budget = &self.options.policy.budget;
         let retrieval = report(&decision, evidence.as_ref());
         let mut notes = self.notes(id);
         notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {
@@ -152,11 +151,9 @@ impl Engine {
             history_dropped: recent.dropped,
             question: newest.question,
             documents: request.documents,
-            documents_room: budget.documents_tokens,
+            documents_room: self.options.policy.budget.documents_tokens,
             groups: evidence.as_ref().map(|found| self.evidence_groups(found, id)).unwrap_or_default(),
-            // Room that nothing of higher priority uses flows to evidence, up to its whole cap; a question for an exact
-            // detail lifts the cap.
-            retrieved_room: budget.retrieved_tokens.saturating_mul(if decision.exact_detail { 2 } else { 1 }),
+            retrieved_room: self.retrieved_room(&decision),
             retrieved_dropped: evidence.as_ref().map(|found| self.dropped_hits(found)).unwrap_or_default(),
             retrieval,
             full_history_tokens,
@@ -320,16 +317,17 @@ impl Engine {
                 after: retrieval.after,
                 min_score: retrieval.min_score,
                 filter: &RecallFilter::default(),
-                room_tokens: self
-                    .options
-                    .policy
-                    .budget
-                    .retrieved_tokens
-                    .saturating_mul(1 + u32::from(decision.exact_detail)),
+                room_tokens: self.retrieved_room(&decision),
                 shown: &shown,
             })
             .await?;
         Ok((Some(evidence), decision))
+    }
+
+    /// Most room for retrieved history. Room that nothing of higher priority uses flows to it, up to its whole cap; a
+    /// question for an exact detail doubles the cap.
+    fn retrieved_room(&self, decision: &Decision) -> u32 {
+        self.options.policy.budget.retrieved_tokens.saturating_mul(if decision.exact_detail { 2 } else { 1 })
     }
 
     fn dropped_hits(&self, evidence: &Evidence) -> Vec<Dropped> {

@@ -34,35 +34,42 @@ pub(super) enum Progress {
 impl Engine {
     /// Works until no job is due. One call works at a time; others return at once.
     pub async fn work(&self) {
-        if self.working.replace(true) {
+        if self.working.get() {
             return;
         }
-        let ended = self.work_until_done().await;
-        self.working.set(false);
-        if let Err(error) = ended
+        if let Err(error) = self.work_alone().await
             && error.code != Code::Closed
         {
-            self.emit(&Event::new("error", json!({ "code": error.code.as_str(), "message": error.message, "retryable": error.code.is_retryable() })));
+            let payload = json!({
+                "code": error.code.as_str(), "message": error.message, "retryable": error.code.is_retryable(),
+            });
+            self.emit(&Event::new("error", payload));
         }
     }
 
     /// Resolves when no background job is due: all done, given up, or waiting for its next try.
+    ///
+    /// # Errors
+    /// What keeps the queue from being worked at all: `storage_*`, `closed`.
     pub async fn settled(&self) -> Result<()> {
         loop {
             self.ensure_open()?;
             if self.working.get() {
                 self.host.clock.sleep(5.0).await;
-                continue;
-            }
-            if self.next_due().is_none() {
+            } else if self.next_due().is_none() {
                 return Ok(());
+            } else {
+                self.work_alone().await?;
             }
-            self.working.set(true);
-            let ended = self.work_until_done().await;
-            self.working.set(false);
-            // What keeps the queue from being worked at all (storage) is the caller's to know.
-            ended?;
         }
+    }
+
+    /// Works, with the mark set that keeps others from it.
+    async fn work_alone(&self) -> Result<()> {
+        self.working.set(true);
+        let ended = self.work_until_done().await;
+        self.working.set(false);
+        ended
     }
 
     async fn work_until_done(&self) -> Result<()> {

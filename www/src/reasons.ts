@@ -18,7 +18,6 @@ const REASONS: Readonly<Record<string, string>> = {
   below_floor: "scored too low to be worth the room",
   duplicate: "already in the context",
   outside_window: "older than the recent window",
-  too_long: "too long for its section",
   // Search ran.
   always: "you chose to look up old messages always",
   past_reference: "the question points to something said before",
