@@ -1,24 +1,13 @@
 //! AI SDK `ModelMessage`: content as string or parts, tool results with a typed output.
 
-use super::{Block, Slot, arguments, labelled, media, other, readable_items};
+use super::{Block, arguments, content_blocks, labelled, media, other, readable_items};
 use crate::error::Result;
-use crate::formats::json::{Object, as_text, at, field_error, required_text, text};
+use crate::formats::json::{Object, as_text, at, required_text, text};
 use crate::message::Part;
 use serde_json::Value;
 
 pub(super) fn blocks(object: &Object) -> Result<Vec<Block>> {
-    match object.get("content") {
-        Some(Value::String(content)) if content.is_empty() => Ok(Vec::new()),
-        Some(Value::String(content)) => {
-            Ok(vec![Block { part: Part::Text(content.clone()), slot: Slot::Field("content") }])
-        }
-        Some(Value::Array(items)) => items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| Ok(Block { part: part(item, index)?, slot: Slot::Item("content", index) }))
-            .collect(),
-        found => Err(field_error("content", "a string or an array of parts", found)),
-    }
+    content_blocks(object, "a string or an array of parts", part)
 }
 
 fn part(item: &Value, index: usize) -> Result<Part> {

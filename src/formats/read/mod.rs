@@ -6,7 +6,7 @@ mod anthropic;
 mod openai;
 mod think;
 
-use super::json::{Object, as_text, type_name};
+use super::json::{Object, as_text, field_error, type_name};
 use crate::error::Result;
 use crate::message::{Format, Part, Role};
 use serde_json::Value;
@@ -48,6 +48,22 @@ pub(super) fn blocks(object: &Object, format: Format, role: Role) -> Result<Vec<
         Format::AiSdkModel => ai_sdk_model::blocks(object),
     }?;
     Ok(think::split(blocks, role))
+}
+
+/// The blocks of a `content` that is a string or an array, with `part` for an item. `wanted` says what it must be.
+fn content_blocks(object: &Object, wanted: &str, part: fn(&Value, usize) -> Result<Part>) -> Result<Vec<Block>> {
+    match object.get("content") {
+        Some(Value::String(content)) if content.is_empty() => Ok(Vec::new()),
+        Some(Value::String(content)) => {
+            Ok(vec![Block { part: Part::Text(content.clone()), slot: Slot::Field("content") }])
+        }
+        Some(Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| Ok(Block { part: part(item, index)?, slot: Slot::Item("content", index) }))
+            .collect(),
+        found => Err(field_error("content", wanted, found)),
+    }
 }
 
 /// The kind of an item that is not known here: its own `type`, else what it is.

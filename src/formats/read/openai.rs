@@ -1,6 +1,6 @@
 //! OpenAI chat completions: content as string, parts or null, tool calls, the deprecated function call, refusal, audio.
 
-use super::{Block, Slot, arguments, labelled, other, readable_items};
+use super::{Block, Slot, arguments, content_blocks, labelled, other, readable_items};
 use crate::error::Result;
 use crate::formats::json::{Object, as_text, field_error, required_text, text};
 use crate::message::{Part, Role};
@@ -22,7 +22,7 @@ pub(super) fn blocks(object: &Object, role: Role) -> Result<Vec<Block>> {
             }
         }
     }
-    content(object, role, &mut blocks)?;
+    blocks.extend(content(object, role)?);
     if role == Role::Assistant {
         answers(object, &mut blocks);
         calls(object, &mut blocks)?;
@@ -30,22 +30,11 @@ pub(super) fn blocks(object: &Object, role: Role) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-fn content(object: &Object, role: Role, blocks: &mut Vec<Block>) -> Result<()> {
-    match object.get("content") {
-        Some(Value::String(content)) if content.is_empty() => Ok(()),
-        Some(Value::String(content)) => {
-            blocks.push(Block { part: Part::Text(content.clone()), slot: Slot::Field("content") });
-            Ok(())
-        }
-        Some(Value::Array(items)) => {
-            for (index, item) in items.iter().enumerate() {
-                blocks.push(Block { part: part(item, index)?, slot: Slot::Item("content", index) });
-            }
-            Ok(())
-        }
-        None | Some(Value::Null) if role == Role::Assistant => Ok(()),
-        found => Err(field_error("content", "a string or an array of parts", found)),
+fn content(object: &Object, role: Role) -> Result<Vec<Block>> {
+    if role == Role::Assistant && matches!(object.get("content"), None | Some(Value::Null)) {
+        return Ok(Vec::new());
     }
+    content_blocks(object, "a string or an array of parts", part)
 }
 
 fn part(item: &Value, index: usize) -> Result<Part> {
