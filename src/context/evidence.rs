@@ -31,8 +31,6 @@ pub struct EvidenceGroup {
     pub conversation_id: String,
     /// The conversation's title, where the group comes from another conversation than the current one.
     pub title: Option<String>,
-    /// Best score of its hits, 0 to 1.
-    pub score: f64,
     /// The messages, oldest first.
     pub messages: Vec<EvidenceMessage>,
     /// Time of the first message, milliseconds since 1970.
@@ -156,7 +154,7 @@ mod tests {
                 tokens: 0,
             })
             .collect();
-        EvidenceGroup { conversation_id: "c".into(), title: None, score: 1.0, messages, created_at_ms: 0.0 }
+        EvidenceGroup { conversation_id: "c".into(), title: None, messages, created_at_ms: 0.0 }
     }
 
     #[test]

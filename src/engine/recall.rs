@@ -416,13 +416,7 @@ impl Engine {
                     state.conversations.get(id).map(|value| super::ConversationView::from(&value.stored.value).title)
                 })
                 .flatten();
-            groups.push(EvidenceGroup {
-                conversation_id: id.clone(),
-                title,
-                score: f64::from(group.score),
-                messages,
-                created_at_ms,
-            });
+            groups.push(EvidenceGroup { conversation_id: id.clone(), title, messages, created_at_ms });
         }
         groups
     }
