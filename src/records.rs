@@ -47,6 +47,27 @@ impl FromFields for ConversationRecord {
     }
 }
 
+/// Whether a message is whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageStatus {
+    /// It is as it will stay.
+    #[default]
+    Complete,
+    /// Parts of it are still arriving.
+    Streaming,
+    /// It ended before it was whole; what arrived is kept.
+    Aborted,
+}
+
+crate::json_reader::json_names!(MessageStatus { Complete: "complete", Streaming: "streaming", Aborted: "aborted" });
+
+impl MessageStatus {
+    fn is_complete(&self) -> bool {
+        *self == Self::Complete
+    }
+}
+
 /// A message as stored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -73,8 +94,10 @@ pub struct MessageRecord {
     /// Tokens of the message as it is sent, without the per-message overhead.
     pub tokens: u32,
     /// Encoding and counter version that `tokens` was counted with, e.g. `o200k_base/1`; `estimate/1` for an estimate.
+    /// Empty while a message that is streaming has grown since it was counted.
     pub counted_with: String,
-    /// 64-bit hash of `raw`, hexadecimal: the same id with the same hash is a repeat, with another a conflict.
+    /// 64-bit hash of `raw`, hexadecimal: the same id with the same hash is a repeat, with another a conflict. While the
+    /// message is streaming, the hash of how it began.
     pub content_hash: String,
     /// Milliseconds since 1970: the message's own time, else the time of arrival.
     pub created_at: f64,
@@ -82,6 +105,12 @@ pub struct MessageRecord {
     pub normalized: bool,
     /// A user message that says something: it opens a turn group (see [`crate::message::Message::opens_group`]).
     pub opens_group: bool,
+    /// Whether it is whole; left out where it is.
+    #[serde(skip_serializing_if = "MessageStatus::is_complete")]
+    pub status: MessageStatus,
+    /// While it is streaming: when its writer was last heard of, milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard_at: Option<f64>,
 }
 
 impl FromFields for MessageRecord {
@@ -102,6 +131,8 @@ impl FromFields for MessageRecord {
             created_at: fields.take("createdAt"),
             normalized: fields.take("normalized"),
             opens_group: fields.take("opensGroup"),
+            status: fields.take_or("status", MessageStatus::default()),
+            heard_at: fields.take("heardAt"),
         }
     }
 }
@@ -439,6 +470,7 @@ impl FromFields for AuditRecord {
 
 crate::json_reader::deserialize_as_json!(
     ConversationRecord,
+    MessageStatus,
     MessageRecord,
     MessageIdRecord,
     EmbeddingRecord,

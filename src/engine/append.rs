@@ -10,7 +10,7 @@ use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Message, Role, Seq};
 use crate::ports::{Commit, Store};
-use crate::records::{ConversationRecord, MessageIdRecord, MessageRecord};
+use crate::records::{ConversationRecord, MessageIdRecord, MessageRecord, MessageStatus};
 use crate::sorted_map::SortedMap;
 use serde::Serialize;
 use serde_json::json;
@@ -56,10 +56,30 @@ pub struct Appended {
     pub durable: bool,
 }
 
+/// A stored message as the app reads it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryEntry {
+    /// The caller's id, or `seq:<position>`.
+    pub id: String,
+    /// Position in the conversation.
+    pub seq: Seq,
+    /// Whether it is whole.
+    pub status: MessageStatus,
+    /// The caller's object as JSON text, byte-exact.
+    pub message: String,
+}
+
+impl From<MessageRecord> for HistoryEntry {
+    fn from(record: MessageRecord) -> Self {
+        Self { id: record.id, seq: record.seq, status: record.status, message: record.raw }
+    }
+}
+
 /// A message that was read and counted, ready to be given a position.
-struct Prepared {
-    record: MessageRecord,
-    own_id: bool,
+pub(super) struct Prepared {
+    pub(super) record: MessageRecord,
+    pub(super) own_id: bool,
 }
 
 impl Engine {
@@ -75,11 +95,20 @@ impl Engine {
         for raw in &request.messages {
             prepared.push(self.prepare(&request.conversation_id, raw, format)?);
         }
+        self.append_prepared(&request, prepared).await
+    }
+
+    /// Stores what was read, in its turn.
+    pub(super) async fn append_prepared(
+        &self,
+        request: &AppendRequest,
+        mut prepared: Vec<Prepared>,
+    ) -> Result<Vec<Appended>> {
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
-            if let Some(appended) = self.try_append(&request, &mut prepared).await? {
+            if let Some(appended) = self.try_append(request, &mut prepared).await? {
                 return Ok(appended);
             }
         }
@@ -87,7 +116,26 @@ impl Engine {
     }
 
     /// Reads, projects and counts one message. Nothing is stored yet.
-    fn prepare(&self, conversation_id: &str, raw: &str, format: FormatChoice) -> Result<Prepared> {
+    pub(super) fn prepare(&self, conversation_id: &str, raw: &str, format: FormatChoice) -> Result<Prepared> {
+        let (mut prepared, message) = self.project(conversation_id, raw, format)?;
+        self.count_tokens(&mut prepared.record, &message);
+        Ok(prepared)
+    }
+
+    /// Counts a message with the counter in force.
+    pub(super) fn count_tokens(&self, record: &mut MessageRecord, message: &Message) {
+        let counter = self.counter();
+        record.tokens = crate::context::message_tokens(message, &*counter);
+        counter.id().clone_into(&mut record.counted_with);
+    }
+
+    /// Reads and projects one message; it is not counted yet.
+    pub(super) fn project(
+        &self,
+        conversation_id: &str,
+        raw: &str,
+        format: FormatChoice,
+    ) -> Result<(Prepared, Message)> {
         let most = self.options.policy.limits.message_bytes as usize;
         if raw.len() > most {
             return Err(Error::invalid_argument(format!(
@@ -105,7 +153,6 @@ impl Engine {
                 )));
             }
         }
-        let counter = self.counter();
         let record = MessageRecord {
             conversation_id: conversation_id.to_owned(),
             seq: 0,
@@ -116,14 +163,16 @@ impl Engine {
             format: parsed.format,
             raw: raw.to_owned(),
             text: message.text(),
-            tokens: crate::context::message_tokens(&message, &*counter),
-            counted_with: counter.id().to_owned(),
+            tokens: 0,
+            counted_with: String::new(),
             content_hash: content_hash(raw),
             created_at: message.created_at_ms.unwrap_or(f64::NAN),
             normalized: message.normalized,
             opens_group: message.opens_group() && message.result_ids().next().is_none(),
+            status: MessageStatus::Complete,
+            heard_at: None,
         };
-        Ok(Prepared { record, own_id: message.id.is_some() })
+        Ok((Prepared { record, own_id: message.id.is_some() }, message))
     }
 
     /// One round: `None` when another tab was faster.
@@ -152,7 +201,8 @@ impl Engine {
             if message.own_id
                 && let Some(known) = taken.get(&message.record.id)
             {
-                if known.content_hash != message.record.content_hash {
+                // What is streamed has just begun, so what is there is another message.
+                if known.content_hash != message.record.content_hash || message.record.heard_at.is_some() {
                     return Err(Error::new(
                         Code::Conflict,
                         format!(
@@ -234,10 +284,26 @@ impl Engine {
         to: Option<Seq>,
         limit: Option<u32>,
     ) -> Result<Vec<String>> {
+        let entries = self.history_entries(conversation_id, from, to, limit).await?;
+        Ok(entries.into_iter().map(|entry| entry.message).collect())
+    }
+
+    /// As [`Engine::history`], with each message's id, position and status.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn history_entries(
+        &self,
+        conversation_id: &str,
+        from: Option<Seq>,
+        to: Option<Seq>,
+        limit: Option<u32>,
+    ) -> Result<Vec<HistoryEntry>> {
         self.ensure_open()?;
         self.refresh_record(conversation_id).await?;
-        let records = self.read_messages(conversation_id, from.unwrap_or(1), to.unwrap_or(Seq::MAX), limit).await?;
-        Ok(records.into_iter().map(|record| record.raw).collect())
+        let mut records = self.read_messages(conversation_id, from.unwrap_or(1), to.unwrap_or(Seq::MAX), limit).await?;
+        self.end_lost_streams(&mut records).await?;
+        Ok(records.into_iter().map(HistoryEntry::from).collect())
     }
 
     /// Stored messages of a range, both ends inclusive.
@@ -258,12 +324,17 @@ impl Engine {
     }
 }
 
+/// The id of a message that has none of its own.
+pub(super) fn given_id(seq: Seq) -> String {
+    format!("{GIVEN_ID}{seq}")
+}
+
 /// Gives a message its position, and moves the conversation's counters.
 fn place(message: &mut Prepared, record: &mut ConversationRecord, parent_id: Option<String>, now: f64) -> Result<()> {
     let seq = record.last_seq.checked_add(1).ok_or_else(|| Error::invalid_argument("the conversation is full"))?;
     message.record.seq = seq;
     if !message.own_id {
-        message.record.id = format!("{GIVEN_ID}{seq}");
+        message.record.id = given_id(seq);
     }
     message.record.parent_id = parent_id;
     if !message.record.created_at.is_finite() {

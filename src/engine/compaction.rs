@@ -148,6 +148,11 @@ impl Engine {
             }
             start = group.first_seq;
         }
+        // A turn that is still being answered stays raw, however much was said behind it.
+        let unfinished = groups.iter().rfind(|group| group.first_seq <= conversation.whole_until_seq() + 1);
+        if !conversation.streaming.is_empty() {
+            start = unfinished.map_or(start, |group| start.min(group.first_seq));
+        }
         (start, compaction)
     }
 

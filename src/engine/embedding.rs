@@ -26,7 +26,8 @@ impl Engine {
         }
         let from = job.done_until_seq + 1;
         let batch = u32::try_from(embedder.max_batch_size().max(1)).unwrap_or(u32::MAX);
-        let records = self.read_messages(id, from, from.saturating_add(batch - 1), None).await?;
+        let until = from.saturating_add(batch - 1).min(self.whole_until_seq(id));
+        let records = self.read_messages(id, from, until, None).await?;
         let Some(last) = records.last().map(|record| record.seq) else { return Ok(Progress::Overtaken) };
         let embedded: Vec<(Seq, String)> = records
             .into_iter()

@@ -31,7 +31,8 @@ impl Engine {
         self.refresh_facts().await?;
         let (mut job, job_check) = self.job(JobKind::Extract, id)?;
         let from = job.done_until_seq + 1;
-        let records = self.read_messages(id, from, from.saturating_add(BATCH_MESSAGES - 1), None).await?;
+        let until = from.saturating_add(BATCH_MESSAGES - 1).min(self.whole_until_seq(id));
+        let records = self.read_messages(id, from, until, None).await?;
         let messages = source_messages(&records)?;
         let existing = self.all_facts();
         let counter = self.counter();

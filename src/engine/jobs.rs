@@ -236,11 +236,12 @@ impl Engine {
     /// Whether there is work that the job's record does not cover.
     fn is_behind(&self, job: &JobRecord, conversation: &Conversation) -> bool {
         let record = &conversation.stored.value;
+        let whole_until_seq = conversation.whole_until_seq();
         match job.kind {
             JobKind::Embed => self.host.embedder.as_ref().is_some_and(|embedder| {
                 record.remember
-                    && record.last_seq > 0
-                    && (job.done_until_seq < record.last_seq
+                    && whole_until_seq > 0
+                    && (job.done_until_seq < whole_until_seq
                         || job.model.as_deref() != Some(model_of(&**embedder).as_str()))
             }),
             JobKind::Compact => {
@@ -266,7 +267,8 @@ impl Engine {
                 as usize;
         }
         let start = done_until_seq as usize;
-        conversation.messages.iter().skip(start).filter(|message| message.role == Role::User).count()
+        let whole = conversation.messages.iter().take(conversation.whole_until_seq() as usize);
+        whole.skip(start).filter(|message| message.role == Role::User).count()
     }
 
     /// A job's record, and the check that it is still so.

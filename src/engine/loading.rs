@@ -9,8 +9,8 @@ use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, Embedder, Key, KeyPart, Query, Record, Store};
-use crate::records::{EmbeddingRecord, FactRecord, JobKind, JobRecord, MessageRecord};
-use crate::retrieval::Document;
+use crate::records::{EmbeddingRecord, FactRecord, JobKind, JobRecord, MessageRecord, MessageStatus};
+use crate::retrieval::{Document, MessageIndex};
 use serde::Serialize;
 
 /// Version of the records. Hundreds are breaking: code that knows 1xx may open every 1xx.
@@ -129,6 +129,7 @@ impl Engine {
             }
         }
         self.load_messages(id).await?;
+        self.refresh_streaming(id).await?;
         self.load_vectors(id).await
     }
 
@@ -183,27 +184,24 @@ impl Engine {
         if record.seq != conversation.loaded_until_seq() + 1 {
             return;
         }
-        let document = if record.role == Role::System {
-            None
-        } else {
-            state.index.add(&Document {
-                conversation: conversation.number,
-                seq: record.seq,
-                role: record.role,
-                speaker: record.name.as_deref(),
-                created_at_ms: record.created_at,
-                text: &record.text,
-            })
-        };
-        conversation.messages.push(MessageMeta {
-            seq: record.seq,
-            id: record.id.clone(),
-            role: record.role,
-            created_at: record.created_at,
-            tokens: record.tokens,
-            opens_group: record.opens_group,
-            document,
-        });
+        let meta = indexed(&mut state.index, conversation.number, record);
+        conversation.messages.push(meta);
+        if record.status == MessageStatus::Streaming {
+            conversation.streaming.insert(record.seq);
+        }
+    }
+
+    /// Takes a message in again that has changed since, if it was loaded.
+    pub(super) fn replace_message(&self, record: &MessageRecord) {
+        let state = &mut *self.state.borrow_mut();
+        let Some(conversation) = state.conversations.get_mut(&record.conversation_id) else { return };
+        let Some(place) = conversation.messages.get_mut((record.seq as usize).saturating_sub(1)) else { return };
+        *place = indexed(&mut state.index, conversation.number, record);
+        // Its document is a new one, which has no vector yet.
+        conversation.vectors_until_seq = conversation.vectors_until_seq.min(record.seq - 1);
+        if record.status != MessageStatus::Streaming {
+            conversation.streaming.remove(&record.seq);
+        }
     }
 
     async fn load_vectors(&self, id: &str) -> Result<()> {
@@ -268,6 +266,31 @@ impl Engine {
             }
         }
         Ok(())
+    }
+}
+
+/// Puts a message into the index, in place of what was there under its position.
+fn indexed(index: &mut MessageIndex, conversation: u32, record: &MessageRecord) -> MessageMeta {
+    let document = if record.role == Role::System {
+        None
+    } else {
+        index.add(&Document {
+            conversation,
+            seq: record.seq,
+            role: record.role,
+            speaker: record.name.as_deref(),
+            created_at_ms: record.created_at,
+            text: &record.text,
+        })
+    };
+    MessageMeta {
+        seq: record.seq,
+        id: record.id.clone(),
+        role: record.role,
+        created_at: record.created_at,
+        tokens: record.tokens,
+        opens_group: record.opens_group,
+        document,
     }
 }
 

@@ -21,9 +21,10 @@ mod recall;
 mod state;
 mod stats;
 mod stored;
+mod streaming;
 mod turnstile;
 
-pub use append::{AppendRequest, Appended};
+pub use append::{AppendRequest, Appended, HistoryEntry};
 pub use build_context::ContextRequest;
 pub use compaction::SummaryView;
 pub use conversations::{ConversationPage, ConversationUpdate, ConversationView, NewConversation};
@@ -32,6 +33,7 @@ pub use event::Event;
 pub use facts::{FactFilter, FactUpdate, NewFact};
 pub use recall::{RecallRequest, RecalledGroup};
 pub use stats::Stats;
+pub use streaming::{StreamRequest, StreamUpdate, Streamed};
 
 use crate::config::Policy;
 use crate::error::{Code, Error, Result};
@@ -40,6 +42,7 @@ use crate::tokens::{Estimator, ModelCounter, ModelFamily, TokenCounter, Tokeniza
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use streaming::Streams;
 use turnstile::Turnstile;
 
 /// Is told about everything that happens.
@@ -83,6 +86,8 @@ pub struct Engine {
     tokenization: Tokenization,
     counter: RefCell<Rc<dyn TokenCounter>>,
     writes: Turnstile,
+    /// Messages that are streamed through this engine.
+    streams: Streams,
     working: Cell<bool>,
     closed: Cell<bool>,
     /// Erasures so far: what was read before one is not given out after it.
@@ -117,6 +122,7 @@ impl Engine {
             tokenization,
             counter: RefCell::new(counter_for(tokenization, Rc::new(Estimator::new()))),
             writes: Turnstile::default(),
+            streams: Streams::default(),
             working: Cell::new(false),
             closed: Cell::new(false),
             erasures: Cell::new(0),

@@ -6,7 +6,7 @@ use crate::context::{EvidenceGroup, EvidenceMessage};
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::Seq;
-use crate::records::MessageRecord;
+use crate::records::{MessageRecord, MessageStatus};
 use crate::retrieval::{GroupRequest, MessageGroup, Present, Range, expand_without};
 use crate::retrieval::{Hit, Scores, SearchRequest, SearchResult};
 use crate::sorted_map::{SortedMap, SortedSet};
@@ -105,6 +105,8 @@ pub struct RecalledHit {
     pub id: String,
     /// Its position.
     pub seq: Seq,
+    /// Whether it is whole: of one that is streaming, what is indexed so far was searched.
+    pub status: MessageStatus,
     /// Final score, 0 to 1.
     pub score: f64,
     /// The signals behind it.
@@ -199,6 +201,7 @@ impl Engine {
                     hits.push(RecalledHit {
                         id: record.id.clone(),
                         seq,
+                        status: record.status,
                         score: f64::from(hit.score),
                         scores: hit.scores,
                     });

@@ -9,7 +9,7 @@ use crate::message::{Role, Seq};
 use crate::ports::Purpose;
 use crate::records::{ConversationRecord, FactRecord, JobKind, JobRecord, SummaryHead};
 use crate::retrieval::MessageIndex;
-use crate::sorted_map::SortedMap;
+use crate::sorted_map::{SortedMap, SortedSet};
 use crate::vector::{TieredIndex, VectorIndex};
 use serde::Serialize;
 
@@ -78,6 +78,8 @@ pub(crate) struct Conversation {
     pub(crate) messages: Vec<MessageMeta>,
     /// The rolling summary's head, once read or written.
     pub(crate) summary: Option<Stored<SummaryHead>>,
+    /// Messages whose parts are still arriving, here or in another tab.
+    pub(crate) streaming: SortedSet<Seq>,
     /// Vectors are in the index up to this position, inclusive.
     pub(crate) vectors_until_seq: Seq,
     /// Background work, by kind.
@@ -92,6 +94,7 @@ impl Conversation {
             number,
             stored,
             messages: Vec::new(),
+            streaming: SortedSet::new(),
             summary: None,
             vectors_until_seq: 0,
             jobs: SortedMap::new(),
@@ -102,6 +105,11 @@ impl Conversation {
     /// Newest position whose metadata is here.
     pub(crate) fn loaded_until_seq(&self) -> Seq {
         Seq::try_from(self.messages.len()).unwrap_or(Seq::MAX)
+    }
+
+    /// Every message up to this position is whole: background work goes no further.
+    pub(crate) fn whole_until_seq(&self) -> Seq {
+        self.streaming.iter().next().map_or(self.stored.value.last_seq, |seq| seq - 1)
     }
 
     /// Everything up to this position is in the rolling summary.

@@ -11,7 +11,7 @@ mod timer;
 
 use crate::engine::{
     AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host,
-    NewConversation, NewFact, Options, RecallRequest,
+    NewConversation, NewFact, Options, RecallRequest, StreamRequest, StreamUpdate,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -155,6 +155,7 @@ struct HistoryRange {
     from: Option<Seq>,
     to: Option<Seq>,
     limit: Option<u32>,
+    with_status: bool,
 }
 
 impl FromFields for HistoryRange {
@@ -164,6 +165,7 @@ impl FromFields for HistoryRange {
             from: fields.take("from"),
             to: fields.take("to"),
             limit: fields.take("limit"),
+            with_status: fields.take_or("withStatus", bool::default()),
         }
     }
 }
@@ -238,7 +240,18 @@ impl JsEngine {
         self.answer(Method::Append, request)
     }
 
-    /// See `history`; answers JSON texts.
+    /// See `stream`.
+    pub fn stream(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Stream, request)
+    }
+
+    /// What a `MessageStream` has so far, or its end.
+    #[wasm_bindgen(js_name = updateStream)]
+    pub fn update_stream(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::UpdateStream, request)
+    }
+
+    /// See `history`; messages are JSON texts.
     pub fn history(&self, request: String) -> js_sys::Promise {
         self.answer(Method::History, request)
     }
@@ -362,6 +375,8 @@ enum Method {
     UpdateConversation,
     DeleteConversation,
     Append,
+    Stream,
+    UpdateStream,
     History,
     BuildContext,
     Recall,
@@ -383,7 +398,7 @@ enum Method {
 
 impl Method {
     fn makes_work(self) -> bool {
-        matches!(self, Self::UpdateConversation | Self::Append | Self::BuildContext)
+        matches!(self, Self::UpdateConversation | Self::Append | Self::UpdateStream | Self::BuildContext)
     }
 }
 
@@ -415,9 +430,22 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
             let request: AppendRequest = from_json(request)?;
             to_json(&engine.append(request).await?)
         }
+        Method::Stream => {
+            let request: StreamRequest = from_json(request)?;
+            to_json(&engine.stream(request).await?)
+        }
+        Method::UpdateStream => {
+            let update: StreamUpdate = from_json(request)?;
+            to_json(&engine.update_stream(update).await?)
+        }
         Method::History => {
             let range: HistoryRange = from_json(request)?;
-            to_json(&engine.history(&range.conversation_id, range.from, range.to, range.limit).await?)
+            let HistoryRange { conversation_id, from, to, limit, with_status } = range;
+            let entries = engine.history_entries(&conversation_id, from, to, limit).await?;
+            match with_status {
+                true => to_json(&entries),
+                false => to_json(&entries.into_iter().map(|entry| entry.message).collect::<Vec<_>>()),
+            }
         }
         Method::BuildContext => {
             let request: ContextRequest = from_json(request)?;

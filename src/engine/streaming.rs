@@ -1,0 +1,397 @@
+//! Messages that arrive in parts: stored from the first part on, replaced as they grow, completed or aborted once.
+//!
+//! What is kept here of a stream is only a saving: every update finds the message in storage and writes it in one checked
+//! commit, so another instance can go on where this one ended. A writer that is gone leaves its message `streaming`;
+//! whoever meets it [`LOST_AFTER_MS`] after its last sign of life ends it as `aborted`.
+
+use super::Engine;
+use super::append::{AppendRequest, Prepared};
+use super::conversations::{WRITE_TRIES, overtaken, title_from};
+use super::event::Event;
+use super::stored::{Stored, content_hash, encode};
+use crate::error::{Code, Error, Result};
+use crate::formats::FormatChoice;
+use crate::json_reader::{Fields, FromFields};
+use crate::key;
+use crate::message::{Format, Role, Seq};
+use crate::ports::{Commit, LockGuard, Store};
+use crate::records::{MessageIdRecord, MessageRecord, MessageStatus};
+use crate::sorted_map::SortedMap;
+use serde::Serialize;
+use serde_json::json;
+use std::cell::RefCell;
+
+/// A writer that gave no sign for so long is gone, unless it holds its lock. Writers give one at least every 10 seconds.
+const LOST_AFTER_MS: f64 = 30_000.0;
+/// Counts and index follow when a message has grown by one part in so many: all counting of it together is then linear
+/// in its length.
+const COUNTED_GROWTH: usize = 4;
+/// A short message is counted again when it has grown by so many bytes.
+const LEAST_COUNTED_GROWTH: usize = 64;
+
+/// A message that begins to arrive.
+#[derive(Clone, Debug)]
+pub struct StreamRequest {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The message as it begins, as JSON text.
+    pub message: String,
+    /// Its format; left out, it is detected.
+    pub format: Option<String>,
+    /// The message that it follows; by default the newest.
+    pub parent_id: Option<String>,
+}
+
+impl FromFields for StreamRequest {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            conversation_id: fields.take("conversationId"),
+            message: fields.take("message"),
+            format: fields.take("format"),
+            parent_id: fields.take("parentId"),
+        }
+    }
+}
+
+/// A streamed message as it is now.
+#[derive(Clone, Debug)]
+pub struct StreamUpdate {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The message's id.
+    pub id: String,
+    /// Its position.
+    pub seq: Seq,
+    /// The whole message as JSON text, of the same id and role; left out, it is as it was.
+    pub message: Option<String>,
+    /// `Streaming`: there is more to come. `Complete`, `Aborted`: it ends.
+    pub status: MessageStatus,
+}
+
+impl FromFields for StreamUpdate {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            conversation_id: fields.take("conversationId"),
+            id: fields.take("id"),
+            seq: fields.take("seq"),
+            message: fields.take("message"),
+            status: fields.take("status"),
+        }
+    }
+}
+
+/// A streamed message as it is stored.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Streamed {
+    /// The message's id: the caller's, or `seq:<position>`.
+    pub id: String,
+    /// Its position in the conversation, from 1.
+    pub seq: Seq,
+    /// True: on disk, as far as the platform can promise. While it is streaming only its beginning is.
+    pub durable: bool,
+    /// Whether it is whole.
+    pub status: MessageStatus,
+    /// The format that it is in.
+    pub format: Format,
+}
+
+/// The streams of one engine.
+pub(super) type Streams = RefCell<SortedMap<(String, Seq), Stream>>;
+
+/// What is kept of a stream between its updates.
+#[derive(Default)]
+pub(super) struct Stream {
+    /// Bytes of the message when it was last counted and indexed; `None`: not by this engine.
+    counted_bytes: Option<usize>,
+    /// Held as long as the writer lives, so that no other tab takes it for gone; `None` where it could not be had.
+    _lock: Option<LockGuard>,
+}
+
+impl Engine {
+    /// Stores a message that has just begun: it has its position, and is in history, search and contexts with what
+    /// arrived so far. Background work ends before it until it is complete or aborted.
+    ///
+    /// # Errors
+    /// Those of [`Engine::append`]; an id that is stored already is always `conflict`.
+    pub async fn stream(&self, request: StreamRequest) -> Result<Streamed> {
+        self.ensure_open()?;
+        let format = request.format.as_deref().map_or(Ok(FormatChoice::Detect), FormatChoice::from_name)?;
+        let mut begun = self.prepare(&request.conversation_id, &request.message, format)?;
+        let format = begun.record.format;
+        begun.record.status = MessageStatus::Streaming;
+        begun.record.heard_at = Some(self.now_ms());
+        let append = AppendRequest {
+            conversation_id: request.conversation_id,
+            messages: Vec::new(),
+            format: None,
+            parent_id: request.parent_id,
+        };
+        let appended = self.append_prepared(&append, vec![begun]).await?;
+        let begun = appended.into_iter().next().ok_or_else(overtaken)?;
+        self.hold_stream(&append.conversation_id, begun.seq, Some(request.message.len())).await;
+        let status = MessageStatus::Streaming;
+        self.tell_stream(&append.conversation_id, &begun.id, begun.seq, status);
+        Ok(Streamed { id: begun.id, seq: begun.seq, durable: begun.durable, status, format })
+    }
+
+    /// Stores a streamed message as it is now, or ends it. While there is more to come the write is relaxed, and counts
+    /// and index follow once it has grown by a quarter; the end is strict and exact. Ending twice in the same way is a
+    /// no-op.
+    ///
+    /// # Errors
+    /// `not_found` (it was erased), `conflict` (it ended already, or was taken as aborted because its writer was not
+    /// heard of), `invalid_argument` (another id or role, or a message that cannot be read), `storage_*`. What is stored
+    /// is as it was.
+    pub async fn update_stream(&self, update: StreamUpdate) -> Result<Streamed> {
+        self.ensure_open()?;
+        let _turn = self.writes.enter().await;
+        self.hold_stream(&update.conversation_id, update.seq, None).await;
+        for attempt in 0..WRITE_TRIES {
+            self.pause_before_try(attempt).await;
+            self.ensure_open()?;
+            if let Some(streamed) = self.try_update_stream(&update).await? {
+                return Ok(streamed);
+            }
+            self.refresh(&update.conversation_id).await?;
+        }
+        Err(overtaken())
+    }
+
+    /// One round: `None` when another tab was faster.
+    async fn try_update_stream(&self, update: &StreamUpdate) -> Result<Option<Streamed>> {
+        let id = update.conversation_id.as_str();
+        let found = self.stored_message(id, update.seq).await?.filter(|found| found.value.id == update.id);
+        let Some(before) = found else {
+            self.release_stream(id, update.seq);
+            return Err(Error::not_found("the message that is streamed is not there any more: it was erased"));
+        };
+        if before.value.status != MessageStatus::Streaming {
+            self.release_stream(id, update.seq);
+            self.replace_message(&before.value);
+            return already_ended(&before.value, update).map(|record| Some(self.streamed(record)));
+        }
+        let record = self.changed(&before.value, update)?;
+        if !self.write_change(&before, &record).await? {
+            return Ok(None);
+        }
+        Ok(Some(self.streamed(&record)))
+    }
+
+    /// The record after an update; counted where that is due, else with the mark that it is not.
+    fn changed(&self, before: &MessageRecord, update: &StreamUpdate) -> Result<MessageRecord> {
+        let raw = update.message.as_ref().unwrap_or(&before.raw);
+        if update.status != MessageStatus::Streaming {
+            return self.ended(before, raw, update.status);
+        }
+        let mut record = match *raw == before.raw {
+            true => before.clone(),
+            false => self.reread(before, raw, self.is_count_due(before, raw.len()))?,
+        };
+        record.status = MessageStatus::Streaming;
+        record.heard_at = Some(self.now_ms());
+        Ok(record)
+    }
+
+    /// The record of a message that ends with this text: counted, and known by its content.
+    fn ended(&self, before: &MessageRecord, raw: &str, status: MessageStatus) -> Result<MessageRecord> {
+        let mut record = self.reread(before, raw, true)?;
+        record.status = status;
+        record.content_hash = content_hash(raw);
+        Ok(record)
+    }
+
+    /// A message read again from other text; position, id and time stay.
+    fn reread(&self, before: &MessageRecord, raw: &str, is_counted: bool) -> Result<MessageRecord> {
+        let format = FormatChoice::Exact(before.format);
+        let (Prepared { mut record, own_id }, message) = self.project(&before.conversation_id, raw, format)?;
+        let is_same = if own_id { record.id == before.id } else { before.id == super::append::given_id(before.seq) };
+        if !is_same || record.role != before.role {
+            return Err(Error::invalid_argument("a streamed message keeps the id and the role that it began with"));
+        }
+        record.seq = before.seq;
+        record.id.clone_from(&before.id);
+        record.parent_id.clone_from(&before.parent_id);
+        record.created_at = before.created_at;
+        record.content_hash.clone_from(&before.content_hash);
+        record.tokens = before.tokens;
+        if is_counted {
+            self.count_tokens(&mut record, &message);
+        }
+        Ok(record)
+    }
+
+    fn is_count_due(&self, before: &MessageRecord, bytes: usize) -> bool {
+        let streams = self.streams.borrow();
+        let counted =
+            streams.get(&(before.conversation_id.clone(), before.seq)).and_then(|stream| stream.counted_bytes);
+        counted.is_none_or(|counted| bytes.abs_diff(counted) >= (counted / COUNTED_GROWTH).max(LEAST_COUNTED_GROWTH))
+    }
+
+    /// Commits a changed message, with its conversation where its count changed too, and takes it in. False when another
+    /// tab was faster.
+    async fn write_change(&self, before: &Stored<MessageRecord>, record: &MessageRecord) -> Result<bool> {
+        let id = record.conversation_id.as_str();
+        let key = key![id, record.seq];
+        let has_ended = record.status != MessageStatus::Streaming;
+        let mut commit =
+            Commit { checks: vec![before.check(Store::Messages, key.clone())], strict: has_ended, ..Commit::default() };
+        commit.puts.push((Store::Messages, key, encode(record)?));
+        if record.counted_with.is_empty() || (!has_ended && record.raw == before.value.raw) {
+            return self.host.storage.commit(commit).await;
+        }
+        let (mut conversation, check) = self.conversation_check(id).await?;
+        conversation.tokens = conversation.tokens.saturating_sub(before.value.tokens.into()) + u64::from(record.tokens);
+        conversation.updated_at = self.now_ms();
+        if conversation.first_text.is_none() && record.role == Role::User {
+            conversation.first_text = title_from(&record.text);
+        }
+        let conversation = Stored::new(conversation)?;
+        commit.checks.push(check);
+        commit.puts.push((Store::Conversations, key![id], conversation.record()));
+        let mut revived = Vec::new();
+        if has_ended {
+            let located = MessageIdRecord { seq: record.seq, content_hash: record.content_hash.clone() };
+            commit.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode(&located)?));
+            revived = self.revive_jobs(id, &mut commit)?;
+        }
+        if !self.host.storage.commit(commit).await? {
+            return Ok(false);
+        }
+        self.state.borrow_mut().put_conversation(conversation);
+        self.replace_message(record);
+        for job in revived {
+            self.put_job(id, job);
+        }
+        if has_ended {
+            self.release_stream(id, record.seq);
+            self.tell_stream(id, &record.id, record.seq, record.status);
+        } else if let Some(stream) = self.streams.borrow_mut().get_mut(&(id.to_owned(), record.seq)) {
+            stream.counted_bytes = Some(record.raw.len());
+        }
+        Ok(true)
+    }
+
+    /// Takes in what other tabs have streamed into a conversation since, and ends what nobody streams any more.
+    pub(super) async fn refresh_streaming(&self, id: &str) -> Result<()> {
+        let seqs: Vec<Seq> = {
+            let state = self.state.borrow();
+            let streaming = state.conversations.get(id).map(|conversation| &conversation.streaming);
+            let of_others = |seq: &&Seq| !self.is_streaming_here(id, **seq);
+            streaming.into_iter().flat_map(|seqs| seqs.iter()).filter(of_others).copied().collect()
+        };
+        for seq in seqs {
+            let Some(found) = self.stored_message(id, seq).await? else { continue };
+            let mut records = [found.value];
+            self.end_lost_streams(&mut records).await?;
+            let [record] = &records;
+            let is_news = {
+                let state = self.state.borrow();
+                state.conversations.get(id).is_some_and(|conversation| {
+                    let tokens = conversation.message(seq).map(|message| message.tokens);
+                    // It can have ended here while storage was read.
+                    conversation.streaming.contains(&seq)
+                        && (record.status != MessageStatus::Streaming || tokens != Some(record.tokens))
+                })
+            };
+            if is_news {
+                self.replace_message(record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends streams whose writers are gone.
+    pub(super) async fn end_lost_streams(&self, records: &mut [MessageRecord]) -> Result<()> {
+        for record in records {
+            if self.is_lost(record)
+                && let Some(ended) = self.end_lost_stream(&record.conversation_id, record.seq).await?
+            {
+                *record = ended;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends one as aborted; `None` where its writer lives after all, or another tab was faster.
+    async fn end_lost_stream(&self, id: &str, seq: Seq) -> Result<Option<MessageRecord>> {
+        let Some(_lock) = self.host.locks.try_lock(&self.stream_lock(id, seq)).await? else { return Ok(None) };
+        let Some(before) = self.stored_message(id, seq).await?.filter(|found| self.is_lost(&found.value)) else {
+            return Ok(None);
+        };
+        let record = self.ended(&before.value, &before.value.raw, MessageStatus::Aborted)?;
+        Ok(self.write_change(&before, &record).await?.then_some(record))
+    }
+
+    fn is_lost(&self, record: &MessageRecord) -> bool {
+        record.status == MessageStatus::Streaming
+            && !self.is_streaming_here(&record.conversation_id, record.seq)
+            && record.heard_at.is_none_or(|heard_at| self.now_ms() - heard_at > LOST_AFTER_MS)
+    }
+
+    fn is_streaming_here(&self, id: &str, seq: Seq) -> bool {
+        self.streams.borrow().contains_key(&(id.to_owned(), seq))
+    }
+
+    async fn stored_message(&self, id: &str, seq: Seq) -> Result<Option<Stored<MessageRecord>>> {
+        let found = self.host.storage.get(vec![(Store::Messages, key![id, seq])]).await?.pop().flatten();
+        found.map(|record| Stored::read(Store::Messages, &record)).transpose()
+    }
+
+    /// Marks a stream as this engine's own, for this engine and for other tabs.
+    async fn hold_stream(&self, id: &str, seq: Seq, counted_bytes: Option<usize>) {
+        if self.is_streaming_here(id, seq) {
+            return;
+        }
+        // Without the lock the stream's signs of life speak for it.
+        let lock = self.host.locks.try_lock(&self.stream_lock(id, seq)).await.ok().flatten();
+        self.streams.borrow_mut().insert((id.to_owned(), seq), Stream { counted_bytes, _lock: lock });
+    }
+
+    fn release_stream(&self, id: &str, seq: Seq) {
+        self.streams.borrow_mut().remove(&(id.to_owned(), seq));
+    }
+
+    fn stream_lock(&self, id: &str, seq: Seq) -> String {
+        format!("throughline:{}:stream:{id}:{seq}", self.options.user_id)
+    }
+
+    /// Every message up to this position is whole.
+    pub(super) fn whole_until_seq(&self, id: &str) -> Seq {
+        self.state.borrow().conversations.get(id).map_or(0, super::state::Conversation::whole_until_seq)
+    }
+
+    fn streamed(&self, record: &MessageRecord) -> Streamed {
+        Streamed {
+            id: record.id.clone(),
+            seq: record.seq,
+            durable: self.host.storage.is_durable() && record.status != MessageStatus::Streaming,
+            status: record.status,
+            format: record.format,
+        }
+    }
+
+    fn tell_stream(&self, conversation_id: &str, id: &str, seq: Seq, status: MessageStatus) {
+        let payload = json!({ "conversationId": conversation_id, "id": id, "seq": seq, "status": status });
+        self.emit(&Event::new("stream", payload));
+    }
+}
+
+/// The record, where it ended as it is asked to end now.
+fn already_ended<'a>(record: &'a MessageRecord, update: &StreamUpdate) -> Result<&'a MessageRecord> {
+    let is_same = record.status == update.status && update.message.as_ref().is_none_or(|raw| *raw == record.raw);
+    if is_same {
+        return Ok(record);
+    }
+    Err(Error::new(
+        Code::Conflict,
+        "this message is not being streamed any more: it ended before, or was taken as aborted because its writer was \
+         not heard of; append what is missing as a message of its own",
+    ))
+}
+
+crate::json_reader::deserialize_as_json!(StreamRequest, StreamUpdate);
