@@ -3,6 +3,7 @@ export { createMemory } from "./memory.js";
 export type { Memory } from "./memory.js";
 export type { Conversations } from "./conversations.js";
 export type { Facts } from "./facts.js";
+export type { MessageStream } from "./message-stream.js";
 export { indexedDbStorage, memoryStorage } from "./storage.js";
 export { countTokens } from "./tokens.js";
 export type { CountTokensOptions, TokenCount } from "./tokens.js";

@@ -1,12 +1,13 @@
 import { requireId, requireOptions, requireText } from "./arguments.js";
 import { Conversations } from "./conversations.js";
-import { MemoryError } from "./errors.js";
+import { MemoryError, toMemoryError } from "./errors.js";
 import { wasmMemoryBytes } from "./engine-instance.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
 import { fromJsonTexts, toJsonText, toJsonTexts } from "./messages.js";
 import { checkOptions } from "./options.js";
-import { Session } from "./session.js";
+import { MessageStream, type BegunStream } from "./message-stream.js";
+import { Session, aborted } from "./session.js";
 import type {
   AppendedMessage,
   AppendOptions,
@@ -16,6 +17,7 @@ import type {
   Context,
   EraseTarget,
   Erasure,
+  HistoryEntry,
   HistoryOptions,
   MemoryEventName,
   MemoryEvents,
@@ -24,6 +26,7 @@ import type {
   RecallGroup,
   RecallOptions,
   Stats,
+  StreamOptions,
   Summary,
 } from "./types.js";
 
@@ -60,6 +63,8 @@ export class Memory {
   readonly #events: EventEmitter;
   /** The latest append of each conversation: appends are stored in the order in which they were called. */
   readonly #appends = new Map<string, Promise<unknown>>();
+  /** Streams that have not ended. */
+  readonly #streams = new Set<MessageStream>();
 
   /** @internal Made by {@link createMemory}. */
   constructor(session: Session, events: EventEmitter) {
@@ -90,26 +95,74 @@ export class Memory {
     if (texts.length === 0) return [];
     // With ids of their own, messages that are there already are recognised; without, a second try could double them.
     const idempotent = (Array.isArray(messages) ? messages : [messages]).every(hasId);
-    const after = this.#appends.get(conversationId);
-    const call = this.#session.call("append", request, { idempotent, counts: true, signal: options.signal, after });
+    const append = (after?: Promise<unknown>): Promise<unknown> =>
+      this.#session.call("append", request, { idempotent, counts: true, signal: options.signal, after });
+    return (await this.#inOrder(conversationId, append)) as AppendedMessage[];
+  }
+
+  /**
+   * Begins a message that arrives in parts, and answers once its beginning is stored. From then on it has its place in the
+   * conversation; other messages can be appended behind it. It is in history, recall and contexts with what arrived so far;
+   * nothing is embedded, summarised or learned from it, or from what is behind it, until it ends.
+   *
+   * ```ts
+   * const stream = await memory.stream(chat.id, { role: "assistant", content: "" }, { signal });
+   * for await (const piece of answer) stream.write(piece);
+   * await stream.complete();
+   * ```
+   *
+   * @param message The message as it begins.
+   * @throws As {@link Memory.append} does; an id that is stored already is always `conflict`, also where that message was
+   * aborted. `aborted` where the signal was aborted before.
+   */
+  async stream(conversationId: string, message: object, options: StreamOptions = {}): Promise<MessageStream> {
+    const [text] = toJsonTexts([message]) as [string];
+    const request = { conversationId: requireId(conversationId, "conversationId"), message: text, ...requireOptions(options, "options") };
+    const { signal } = options;
+    if (signal?.aborted) throw aborted(signal);
+    const begin = (after?: Promise<unknown>): Promise<unknown> =>
+      this.#session.call("stream", request, { idempotent: false, counts: true, after });
+    const begun = (await this.#inOrder(conversationId, begin)) as BegunStream;
+    const [copy] = fromJsonTexts<RawMessage>([text]) as [RawMessage];
+    const onError = (error: unknown): void => {
+      const { code, message: words, retryable } = toMemoryError(error, "engine_unavailable", "A streamed message could not be stored.");
+      this.#events.emit("error", { code, message: words, retryable, conversationId });
+    };
+    const onEnd = (ended: MessageStream): void => void this.#streams.delete(ended);
+    const stream = new MessageStream({ session: this.#session, conversationId, message: copy, onError, onEnd }, begun, signal);
+    this.#streams.add(stream);
+    return stream;
+  }
+
+  /** The raw messages of a conversation, in order, as they were given; with `withStatus` each beside its id, position and status. */
+  async history<Message extends object = RawMessage>(
+    conversationId: string,
+    options: HistoryOptions & { withStatus: true },
+  ): Promise<HistoryEntry<Message>[]>;
+  async history<Message extends object = RawMessage>(conversationId: string, options?: HistoryOptions & { withStatus?: false }): Promise<Message[]>;
+  async history<Message extends object = RawMessage>(
+    conversationId: string,
+    options: HistoryOptions = {},
+  ): Promise<Message[] | HistoryEntry<Message>[]> {
+    const request = {
+      conversationId: requireId(conversationId, "conversationId"),
+      ...requireOptions(options, "options"),
+    };
+    const answer = await this.#session.call("history", request, { idempotent: true, signal: options.signal });
+    if (!options.withStatus) return fromJsonTexts<Message>(answer);
+    const entries = answer as (HistoryEntry & { message: string })[];
+    return entries.map((entry) => ({ ...entry, message: JSON.parse(entry.message) as Message }));
+  }
+
+  /** Calls after whatever was appended to the conversation before. */
+  #inOrder(conversationId: string, begin: (after?: Promise<unknown>) => Promise<unknown>): Promise<unknown> {
+    const call = begin(this.#appends.get(conversationId));
     const tail = call.catch(() => undefined);
     this.#appends.set(conversationId, tail);
     void tail.then(() => {
       if (this.#appends.get(conversationId) === tail) this.#appends.delete(conversationId);
     });
-    return (await call) as AppendedMessage[];
-  }
-
-  /** The raw messages of a conversation, in order, as they were given. */
-  async history<Message extends object = RawMessage>(
-    conversationId: string,
-    options: HistoryOptions = {},
-  ): Promise<Message[]> {
-    const request = {
-      conversationId: requireId(conversationId, "conversationId"),
-      ...requireOptions(options, "options"),
-    };
-    return fromJsonTexts(await this.#session.call("history", request, { idempotent: true, signal: options.signal }));
+    return call;
   }
 
   /**
@@ -218,9 +271,13 @@ export class Memory {
     return this.#events.on(event, listener);
   }
 
-  /** Gives up background work, finishes writes and releases everything. Later calls reject with `closed`. */
+  /**
+   * Gives up background work, aborts what is streaming, finishes writes and releases everything. Later calls reject with
+   * `closed`.
+   */
   async close(): Promise<void> {
-    await this.#session.close(Promise.all(this.#appends.values()));
+    const aborts = [...this.#streams].map((stream) => stream.abort().catch(() => undefined));
+    await this.#session.close(Promise.all([...this.#appends.values(), ...aborts]));
   }
 }
 
@@ -228,7 +285,7 @@ export class Memory {
 type EngineStats = Omit<Stats, "wasmBytes">;
 
 function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
-  return { ...group, hits: hits.map(({ id, seq, score }) => ({ id, seq, score })) };
+  return { ...group, hits: hits.map(({ id, seq, status, score }) => ({ id, seq, status, score })) };
 }
 
 function hasId(message: object): boolean {

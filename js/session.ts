@@ -218,7 +218,8 @@ function closed(): MemoryError {
   return new MemoryError("closed", "The memory was closed; create it again to go on.");
 }
 
-function aborted(signal: AbortSignal): MemoryError {
+/** What a call that was given up rejects with. */
+export function aborted(signal: AbortSignal): MemoryError {
   return new MemoryError("aborted", "The call was aborted by its signal.", { cause: signal.reason });
 }
 

@@ -5,3 +5,4 @@ export type * from "./types/facts.js";
 export type * from "./types/lifecycle.js";
 export type * from "./types/options.js";
 export type * from "./types/policy.js";
+export type * from "./types/streams.js";

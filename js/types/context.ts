@@ -1,4 +1,5 @@
 import type { CallOptions, MessageFormat, RawMessage } from "./conversations.js";
+import type { MessageStatus } from "./streams.js";
 
 /** A document of the app's own retrieval, put into its own section with its source named. */
 export interface ContextDocument {
@@ -218,6 +219,8 @@ export interface RecallHit {
   id: string;
   /** Its position. */
   seq: number;
+  /** Whether it is whole. Of a message that is streaming, what was indexed so far was searched. */
+  status: MessageStatus;
   /** Final score, 0 to 1. */
   score: number;
   /** The signals behind the score. */

@@ -97,6 +97,8 @@ export interface HistoryOptions extends CallOptions {
   to?: number;
   /** Most messages, counted from `from`. Default: all. */
   limit?: number;
+  /** True answers with `HistoryEntry`: each message with its id, position and status, in place of the raw messages. Default false. */
+  withStatus?: boolean;
 }
 
 /** A named part of a summary. */

@@ -1,4 +1,5 @@
 import type { MemoryErrorCode } from "../errors.js";
+import type { MessageStatus } from "./streams.js";
 
 /** What is erased: everything of the user, one conversation, or one fact, with all that came from it. */
 export type EraseTarget =
@@ -66,6 +67,8 @@ export interface Stats {
 export interface MemoryEvents {
   /** Messages were stored. */
   append: { conversationId: string; count: number };
+  /** A message began to be streamed, or ended; here, or by being found without its writer. */
+  stream: { conversationId: string; id: string; seq: number; status: MessageStatus };
   /** A context was built. */
   context: { conversationId: string; tokens: number };
   /** A conversation was compacted: the tokens of the messages that were folded, and how far the summary reaches now. */
@@ -76,7 +79,7 @@ export interface MemoryEvents {
   job: { kind: string; conversationId: string; state: string };
   /** Something was removed from storage. */
   storage: { state: string; conversationId?: string };
-  /** Something failed that no call could report: a background job, or the load of a vocabulary. */
+  /** Something failed that no call could report: a background job, a write of a message that is streaming, or the load of a vocabulary. */
   error: {
     code: MemoryErrorCode;
     message: string;
