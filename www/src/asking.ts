@@ -1,8 +1,9 @@
 /** From a question to its context and, where a model is on, to its answer. */
 
+import type { MessageStream } from "throughline";
 import { streamAnswer } from "./openai-model.ts";
 import { readSections } from "./receipt-view.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Inquiry, Workspace } from "./workspace.ts";
 
 let answering: AbortController | null = null;
 
@@ -11,12 +12,14 @@ export async function ask(workspace: Workspace, question: string, evidence: read
   if (workspace.isAsking || question.trim() === "") return false;
   workspace.isAsking = true;
   workspace.changed("inquiry");
+  const before = workspace.status;
   const done = await workspace.attempt(async () => {
     await build(workspace, question, evidence);
     if (workspace.model) await answer(workspace);
   });
   workspace.isAsking = false;
-  if (done) workspace.say({ kind: "ready", words: "Ready" });
+  const isFailureTold = workspace.status !== before && workspace.status.kind === "error";
+  if (done && !isFailureTold) workspace.say({ kind: "ready", words: "Ready" });
   workspace.changed("inquiry");
   workspace.watchJobs();
   return done;
@@ -29,7 +32,7 @@ export async function rebuild(workspace: Workspace): Promise<void> {
   await workspace.attempt(() => build(workspace, inquiry.question, inquiry.evidence));
 }
 
-/** Stops the answer that is being written; what is there is kept. */
+/** Stops the answer that is being written; what is there is kept, and marked as stopped. */
 export function stopAnswering(): void {
   answering?.abort();
 }
@@ -45,33 +48,55 @@ async function build(workspace: Workspace, question: string, evidence: readonly 
   workspace.changed("inquiry");
 }
 
+/** With its first word the question is stored and the answer behind it, which grows in the conversation from then on. */
 async function answer(workspace: Workspace): Promise<void> {
   const { inquiry, model } = workspace;
   if (!inquiry || !model) return;
   answering = new AbortController();
+  const { signal } = answering;
+  const { context, conversationId } = inquiry;
   const asked = new Date().toISOString();
-  const reply: NonNullable<typeof inquiry.answer> = { text: "", state: "writing" };
-  inquiry.answer = reply;
+  const message = { id: crypto.randomUUID(), role: "assistant", content: "", createdAt: asked };
+  let stream: MessageStream | undefined;
+  inquiry.answer = "awaited";
   try {
-    const { context } = inquiry;
     const system = context.system === "" ? [] : [{ role: "system", content: context.system }];
-    for await (const piece of streamAnswer(model, [...system, ...context.messages], workspace.settings.reserve, answering.signal)) {
-      reply.text += piece;
-      workspace.changed("inquiry");
+    for await (const piece of streamAnswer(model, [...system, ...context.messages], workspace.settings.reserve, signal)) {
+      if (stream === undefined) {
+        message.createdAt = new Date().toISOString();
+        stream = await begin(workspace, inquiry, asked, message, signal);
+      }
+      stream.write(piece);
+      message.content += piece;
+      workspace.wrote(conversationId, stream.seq, { ...message });
     }
-    reply.state = "done";
+    await stream?.complete();
   } catch (error) {
-    if (!answering.signal.aborted || reply.text === "") {
+    if (stream === undefined) {
       inquiry.answer = null;
       throw error;
     }
-    reply.state = "stopped";
+    inquiry.answer = "done";
+    await stream.abort();
+    // Question and half an answer are stored: there is nothing to be asked again, only something to be told.
+    if (!signal.aborted) workspace.fail(error);
   } finally {
     answering = null;
   }
-  if (reply.text === "") throw new Error("The model answered with nothing. The question was not stored.");
-  await workspace.append(inquiry.conversationId, [
-    { id: crypto.randomUUID(), role: "user", content: inquiry.question, createdAt: asked },
-    { id: crypto.randomUUID(), role: "assistant", content: reply.text, createdAt: new Date().toISOString() },
-  ]);
+  if (stream === undefined) {
+    inquiry.answer = null;
+    throw new Error("The model answered with nothing. The question was not stored.");
+  }
+  inquiry.answer = "done";
+}
+
+async function begin(workspace: Workspace, inquiry: Inquiry, asked: string, message: object, signal: AbortSignal): Promise<MessageStream> {
+  const { conversationId, question } = inquiry;
+  const memory = workspace.opened();
+  const format = "openai";
+  await memory.append(conversationId, { id: crypto.randomUUID(), role: "user", content: question, createdAt: asked }, { format });
+  const stream = await memory.stream(conversationId, message, { format, signal });
+  inquiry.answer = "writing";
+  workspace.changed("inquiry");
+  return stream;
 }

@@ -39,7 +39,7 @@ async function read({ range }: ShownItem, workspace: Workspace): Promise<Elsewhe
   if (!range) throw new Error("This piece of the context holds no messages.");
   const { conversationId, from, to } = range;
   const memory = workspace.opened();
-  const [conversation, raws] = await Promise.all([memory.conversations.get(conversationId), memory.history(conversationId, { from, to })]);
-  const messages = raws.map((raw, index) => readMessage(raw, from + index));
+  const [conversation, entries] = await Promise.all([memory.conversations.get(conversationId), memory.history(conversationId, { from, to, withStatus: true })]);
+  const messages = entries.map(({ message, seq, status }) => readMessage(message, seq, status));
   return { conversationId, title: visibleLine(conversation.title) || "Untitled", messages };
 }

@@ -1,4 +1,4 @@
-/** At the end of the transcript: the question in hand, the answer where a model is on, and what was found for it. */
+/** At the end of the transcript: the question in hand, until it is answered there, and what was found for it. */
 
 import { button, element, fill } from "./element.ts";
 import { isElsewhere, openElsewhere, readElsewhere } from "./elsewhere.ts";
@@ -8,18 +8,21 @@ import { evidenceFound, messagesOf } from "./placement.ts";
 import { reasonSentence } from "./reasons.ts";
 import { foundItems, type ShownItem } from "./receipt-view.ts";
 import { showView } from "./views.ts";
-import { visibleText, wordsToMark } from "./visible-text.ts";
+import { wordsToMark } from "./visible-text.ts";
 import { formatNumber } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
 
 const SHOWN_FINDS = 3;
 
-/** The card, or nothing when no question is in hand. Once answered it only keeps what the answer was made from. */
+/**
+ * The card, or nothing when no question is in hand. Once its answer is being written into the conversation, it only keeps
+ * what the answer is made from.
+ */
 export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): HTMLElement | null {
   const { inquiry, messages } = workspace;
   if (!inquiry) return null;
   const { answer, context, question } = inquiry;
-  const isAnswered = answer !== null && answer.state !== "writing" && !workspace.isAsking;
+  const isAnswered = answer === "writing" || answer === "done";
   const figures = element(
     "p",
     { class: "inquiry-figures" },
@@ -31,8 +34,6 @@ export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): 
     "section",
     { class: "inquiry", "aria-label": "Your question" },
     isAnswered ? null : element("p", { class: "asked" }, question),
-    answer && !isAnswered && element("div", { class: "answer" }, ...visibleText(answer.text)),
-    answer?.state === "stopped" ? element("p", { class: "fine" }, "You stopped this answer.") : null,
     workspace.model ? null : element("p", { class: "fine" },
       "No model is on, so there is no answer. This is what a model would be given; the question was not stored."),
     figures,

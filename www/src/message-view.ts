@@ -5,18 +5,23 @@ import { speakerOf, type ShownMessage } from "./message.ts";
 import { visibleLine, visibleText } from "./visible-text.ts";
 import { formatShortDay, formatTime } from "./wording.ts";
 
+/** What is said of a message that is not whole. */
+const STATUS_WORDS = { complete: null, streaming: "Being written", aborted: "Stopped before its end" };
+
 /** A message as it stands in the transcript. */
 export function messageView(message: ShownMessage): HTMLElement {
-  const { createdAt, id, role, seq } = message;
+  const { createdAt, id, role, seq, status } = message;
+  const words = STATUS_WORDS[status];
   return element(
     "article",
-    { class: `message from-${role}`, id: `message-${seq}`, "data-seq": seq, "data-message-id": id, tabindex: -1 },
+    { class: `message from-${role}`, id: `message-${seq}`, "data-seq": seq, "data-message-id": id, "data-status": status, tabindex: -1 },
     element(
       "header",
       { class: "message-head" },
       element("span", { class: "speaker" }, speakerOf(role)),
       createdAt && element("time", { datetime: createdAt.toISOString() }, formatTime(createdAt)),
       element("span", { class: "message-id", title: `Id: ${visibleLine(id)}` }, `#${seq}`),
+      words && element("span", { class: "message-status" }, words),
       element("span", { class: "message-place" }),
     ),
     ...messageBody(message),

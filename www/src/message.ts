@@ -1,6 +1,6 @@
 /** A stored message as the page shows it. The raw object stays beside it. */
 
-import type { RawMessage } from "throughline";
+import type { MessageStatus, RawMessage } from "throughline";
 
 /** A call of a tool, as shown. */
 export interface ShownToolCall {
@@ -19,11 +19,13 @@ export interface ShownMessage {
   text: string;
   toolCalls: ShownToolCall[];
   createdAt: Date | null;
+  /** Whether it is whole. */
+  status: MessageStatus;
   raw: RawMessage;
 }
 
 /** Reads a message of OpenAI's, Anthropic's or the AI SDK's shape; parts that are neither text nor tools are named in brackets. */
-export function readMessage(raw: RawMessage, seq: number): ShownMessage {
+export function readMessage(raw: RawMessage, seq: number, status: MessageStatus = "complete"): ShownMessage {
   const parts = raw["parts"] ?? raw["content"];
   return {
     seq,
@@ -32,6 +34,7 @@ export function readMessage(raw: RawMessage, seq: number): ShownMessage {
     text: textOf(parts),
     toolCalls: [...toolCallsOf(raw["tool_calls"]), ...calledInParts(parts)],
     createdAt: dateOf(raw["createdAt"]),
+    status,
     raw,
   };
 }

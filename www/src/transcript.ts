@@ -34,6 +34,7 @@ export class Transcript {
   #conversationId: string | null = null;
   #shownInquiry: Inquiry | null = null;
   #isInquiryDue = false;
+  #isGrowthDue = false;
   /** Id of the conversation whose title is being edited. */
   #renaming: string | null = null;
   /** How many messages there were when they were last shown. */
@@ -49,6 +50,7 @@ export class Transcript {
     this.#scroller.append(this.#earlier, this.#list, this.#later, this.#inquiry);
     workspace.subscribe(["messages"], () => this.#messagesChanged());
     workspace.subscribe(["conversations", "messages"], () => this.#showHead());
+    workspace.subscribe(["growth"], () => this.#growthDue());
     workspace.subscribe(["inquiry", "model"], () => this.#inquiryDue());
     workspace.subscribe(["status"], () => this.#statusChanged());
     this.#messagesChanged();
@@ -141,6 +143,25 @@ export class Transcript {
   }
 
   /** At most once a frame: an answer that streams in changes many times a second. */
+  #growthDue(): void {
+    if (this.#isGrowthDue) return;
+    this.#isGrowthDue = true;
+    requestAnimationFrame(() => {
+      this.#isGrowthDue = false;
+      this.#showGrowth();
+    });
+  }
+
+  /** Draws the messages anew that are being written, and follows them where the end is in sight. */
+  #showGrowth(): void {
+    const isFollowed = this.#isNearEnd();
+    for (const message of this.#workspace.messages) {
+      if (message.status === "streaming") document.getElementById(`message-${message.seq}`)?.replaceWith(messageView(message));
+    }
+    if (isFollowed) this.#toEnd();
+  }
+
+  /** At most once a frame: several changes can come at once. */
   #inquiryDue(): void {
     if (this.#isInquiryDue) return;
     this.#isInquiryDue = true;
@@ -152,13 +173,9 @@ export class Transcript {
 
   #inquiryChanged(): void {
     const { inquiry, messages } = this.#workspace;
-    const isFollowed = this.#isNearEnd();
     const card = inquiryCard(this.#workspace, (seq) => this.goTo(seq));
     fill(this.#inquiry, card);
-    if (inquiry === this.#shownInquiry) {
-      if (inquiry?.answer?.state === "writing" && isFollowed) this.#toEnd();
-      return;
-    }
+    if (inquiry === this.#shownInquiry) return;
     this.#shownInquiry = inquiry;
     if (!inquiry || !card) {
       this.#placeMarks();

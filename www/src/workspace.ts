@@ -9,6 +9,7 @@ import {
   isMemoryError,
   type Context,
   type Conversation,
+  type HistoryEntry,
   type Memory,
   type RawMessage,
   type Stats,
@@ -20,7 +21,7 @@ import { shippedEmbedder } from "./shipped-embedder.ts";
 import { tellError, tellFailure, type ToldError } from "./wording.ts";
 
 /** What a change is about. */
-export type Topic = "conversations" | "messages" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions" | "wiped";
+export type Topic = "conversations" | "messages" | "growth" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions" | "wiped";
 
 /** How a context is built. */
 export interface ContextSettings {
@@ -43,7 +44,8 @@ export interface Inquiry {
   evidence: readonly string[];
   context: Context;
   sections: ShownSection[];
-  answer: { text: string; state: "writing" | "done" | "stopped" } | null;
+  /** Its answer: waited for, being written into the conversation, or there. */
+  answer: "awaited" | "writing" | "done" | null;
 }
 
 /** What the status line says. */
@@ -83,6 +85,9 @@ export class Workspace {
 
   readonly #listeners = new Map<Topic, Set<() => void>>();
   #loads = 0;
+  #arrivals = 0;
+  /** The message that was last written to here, as far as it was written. */
+  #written: { conversationId: string; shown: ShownMessage } | null = null;
   #watching = false;
   #isBringingIn = false;
   #unsubscribe: (() => void)[] = [];
@@ -151,6 +156,7 @@ export class Workspace {
     this.memory = memory;
     this.#unsubscribe = [
       memory.on("append", ({ conversationId }) => void this.#arrived(conversationId)),
+      memory.on("stream", ({ conversationId }) => void this.#arrived(conversationId)),
       memory.on("job", () => this.watchJobs()),
       memory.on("fact", () => this.#remembered()),
       memory.on("compaction", () => this.changed("inquiry", "stats")),
@@ -183,14 +189,14 @@ export class Workspace {
   /** Makes a conversation the current one. */
   async select(conversationId: string): Promise<void> {
     const load = ++this.#loads;
-    const [current, raws, suggestions] = await Promise.all([
+    const [current, entries, suggestions] = await Promise.all([
       this.opened().conversations.get(conversationId),
-      this.opened().history(conversationId),
+      this.opened().history(conversationId, { withStatus: true }),
       this.suggestFor(conversationId),
     ]);
     if (load !== this.#loads) return;
     this.current = current;
-    this.messages = raws.map((raw, index) => readMessage(raw, index + 1));
+    this.messages = entries.map((entry) => this.#newest(conversationId, entry));
     this.suggestions = suggestions;
     this.inquiry = null;
     history.replaceState(null, "", `#${encodeURIComponent(conversationId)}`);
@@ -226,6 +232,15 @@ export class Workspace {
   async append(conversationId: string, messages: RawMessage[]): Promise<void> {
     await this.opened().append(conversationId, messages, { format: "openai" });
     await this.#arrived(conversationId);
+  }
+
+  /** Shows what has been written of a message that is streaming. */
+  wrote(conversationId: string, seq: number, message: RawMessage): void {
+    const shown = readMessage(message, seq, "streaming");
+    this.#written = { conversationId, shown };
+    if (this.current?.id !== conversationId || this.messages[seq - 1]?.status !== "streaming") return;
+    this.messages[seq - 1] = shown;
+    this.changed("growth");
   }
 
   /** The current conversation; a new one where there is none. */
@@ -322,14 +337,26 @@ export class Workspace {
 
   async #arrived(conversationId: string): Promise<void> {
     if (!this.memory || this.#isBringingIn) return;
+    const arrival = ++this.#arrivals;
     await this.refreshConversations();
-    if (this.current?.id !== conversationId) return;
-    const from = this.messages.length + 1;
-    const history = await this.memory.history(conversationId, { from });
-    if (this.current?.id !== conversationId || this.messages.length + 1 !== from) return;
-    this.messages = [...this.messages, ...history.map((raw, index) => readMessage(raw, from + index))];
+    if (this.current?.id !== conversationId || !this.memory) return;
+    const load = this.#loads;
+    const growing = this.messages.findIndex(({ status }) => status === "streaming");
+    const from = (growing < 0 ? this.messages.length : growing) + 1;
+    const entries = await this.memory.history(conversationId, { from, withStatus: true });
+    // What came after this has read, or will read, as much and more.
+    if (load !== this.#loads || arrival !== this.#arrivals) return;
+    const arrived = entries.map((entry) => this.#newest(conversationId, entry));
+    this.messages = [...this.messages.slice(0, from - 1), ...arrived];
     this.changed("messages");
     this.watchJobs();
+  }
+
+  /** Storage lags a little behind what is being written here. */
+  #newest(conversationId: string, { message, seq, status }: HistoryEntry): ShownMessage {
+    const written = this.#written;
+    const isWritten = status === "streaming" && written?.conversationId === conversationId && written.shown.seq === seq;
+    return isWritten ? written.shown : readMessage(message, seq, status);
   }
 
   async #follow(memory: Memory): Promise<void> {
