@@ -117,7 +117,7 @@ export class Memory {
    */
   async stream(conversationId: string, message: object, options: StreamOptions = {}): Promise<MessageStream> {
     const [text] = toJsonTexts([message]) as [string];
-    const request = { conversationId: requireId(conversationId, "conversationId"), message: text, ...requireOptions(options, "options") };
+    const request = { conversationId: requireId(conversationId, "conversationId"), messages: [text], ...requireOptions(options, "options") };
     const { signal } = options;
     if (signal?.aborted) throw aborted(signal);
     const begin = (after?: Promise<unknown>): Promise<unknown> =>

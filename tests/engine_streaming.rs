@@ -11,7 +11,7 @@ use host::{SUMMARY, ScriptedModel, World, append, ask, conversation, message, me
 use proptest::prelude::*;
 use std::rc::Rc;
 use throughline::config::Policy;
-use throughline::engine::{Engine, HistoryEntry, RecallRequest, StreamRequest, StreamUpdate, Streamed};
+use throughline::engine::{AppendRequest, Engine, HistoryEntry, RecallRequest, StreamUpdate, Streamed};
 use throughline::error::{Code, Result};
 use throughline::key;
 use throughline::ports::{Purpose, Record, Storage, Store};
@@ -25,8 +25,8 @@ fn recall(query: &str) -> RecallRequest {
     serde_json::from_value(serde_json::json!({ "query": query })).unwrap()
 }
 
-fn begin(message: String) -> StreamRequest {
-    StreamRequest { conversation_id: "c".into(), message, format: None, parent_id: None }
+fn begin(message: String) -> AppendRequest {
+    append("c", vec![message])
 }
 
 async fn update(engine: &Engine, begun: &Streamed, message: Option<&str>, status: MessageStatus) -> Result<Streamed> {
@@ -240,7 +240,7 @@ fn a_message_whose_writer_is_gone_is_aborted_by_whoever_meets_it() {
         assert_eq!(engine.stats().await.unwrap().vectors, 0);
         world.clock.advance(LOST_MS);
         assert_eq!(statuses(&engine).await, [MessageStatus::Aborted]);
-        assert_eq!(engine.history("c", None, None, None).await.unwrap(), [text.clone()]);
+        assert_eq!(engine.history("c", None, None, None).await.unwrap(), std::slice::from_ref(&text));
         engine.work().await;
         assert_eq!(engine.stats().await.unwrap().vectors, 1);
         let record = stored(&*(world.storage)(), 1).await;
@@ -454,9 +454,9 @@ fn whatever_step_fails_the_stream_can_still_be_ended() {
                     let begun = engine.stream(begin(message_with_id("a", "assistant", texts[0]))).await.unwrap();
                     let faults = std::iter::repeat_n(Fault::Pass, step).chain([fault]);
                     if on_read {
-                        store.script_reads(faults)
+                        store.script_reads(faults);
                     } else {
-                        store.script_commits(faults)
+                        store.script_commits(faults);
                     }
                     for text in &texts[1..] {
                         // A snapshot that fails is made up for by the next.

@@ -5,7 +5,7 @@
 //! whoever meets it [`LOST_AFTER_MS`] after its last sign of life ends it as `aborted`.
 
 use super::Engine;
-use super::append::{AppendRequest, Prepared};
+use super::append::{AppendRequest, Appended, Prepared};
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
 use super::stored::{Stored, content_hash, encode};
@@ -28,32 +28,6 @@ const LOST_AFTER_MS: f64 = 30_000.0;
 const COUNTED_GROWTH: usize = 4;
 /// A short message is counted again when it has grown by so many bytes.
 const LEAST_COUNTED_GROWTH: usize = 64;
-
-/// A message that begins to arrive.
-#[derive(Clone, Debug)]
-pub struct StreamRequest {
-    /// The conversation.
-    pub conversation_id: String,
-    /// The message as it begins, as JSON text.
-    pub message: String,
-    /// Its format; left out, it is detected.
-    pub format: Option<String>,
-    /// The message that it follows; by default the newest.
-    pub parent_id: Option<String>,
-}
-
-impl FromFields for StreamRequest {
-    const STRICT: bool = true;
-
-    fn from_fields(fields: &mut Fields) -> Self {
-        Self {
-            conversation_id: fields.take("conversationId"),
-            message: fields.take("message"),
-            format: fields.take("format"),
-            parent_id: fields.take("parentId"),
-        }
-    }
-}
 
 /// A streamed message as it is now.
 #[derive(Clone, Debug)]
@@ -113,30 +87,27 @@ pub(super) struct Stream {
 }
 
 impl Engine {
-    /// Stores a message that has just begun: it has its position, and is in history, search and contexts with what
+    /// Stores one message that has just begun: it has its position, and is in history, search and contexts with what
     /// arrived so far. Background work ends before it until it is complete or aborted.
     ///
     /// # Errors
     /// Those of [`Engine::append`]; an id that is stored already is always `conflict`.
-    pub async fn stream(&self, request: StreamRequest) -> Result<Streamed> {
+    pub async fn stream(&self, request: AppendRequest) -> Result<Streamed> {
         self.ensure_open()?;
+        let [message] = request.messages.as_slice() else {
+            return Err(Error::invalid_argument("one message is streamed at a time"));
+        };
         let format = request.format.as_deref().map_or(Ok(FormatChoice::Detect), FormatChoice::from_name)?;
-        let mut begun = self.prepare(&request.conversation_id, &request.message, format)?;
+        let mut begun = self.prepare(&request.conversation_id, message, format)?;
         let format = begun.record.format;
         begun.record.status = MessageStatus::Streaming;
         begun.record.heard_at = Some(self.now_ms());
-        let append = AppendRequest {
-            conversation_id: request.conversation_id,
-            messages: Vec::new(),
-            format: None,
-            parent_id: request.parent_id,
-        };
-        let appended = self.append_prepared(&append, vec![begun]).await?;
-        let begun = appended.into_iter().next().ok_or_else(overtaken)?;
-        self.hold_stream(&append.conversation_id, begun.seq, Some(request.message.len())).await;
+        let appended = self.append_prepared(&request, vec![begun]).await?;
+        let Appended { id, seq, durable } = appended.into_iter().next().ok_or_else(overtaken)?;
+        self.hold_stream(&request.conversation_id, seq, Some(message.len())).await;
         let status = MessageStatus::Streaming;
-        self.tell_stream(&append.conversation_id, &begun.id, begun.seq, status);
-        Ok(Streamed { id: begun.id, seq: begun.seq, durable: begun.durable, status, format })
+        self.tell_stream(&request.conversation_id, &id, seq, status);
+        Ok(Streamed { id, seq, durable, status, format })
     }
 
     /// Stores a streamed message as it is now, or ends it. While there is more to come the write is relaxed, and counts
@@ -394,4 +365,4 @@ fn already_ended<'a>(record: &'a MessageRecord, update: &StreamUpdate) -> Result
     ))
 }
 
-crate::json_reader::deserialize_as_json!(StreamRequest, StreamUpdate);
+crate::json_reader::deserialize_as_json!(StreamUpdate);

@@ -11,7 +11,7 @@ mod timer;
 
 use crate::engine::{
     AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host,
-    NewConversation, NewFact, Options, RecallRequest, StreamRequest, StreamUpdate,
+    NewConversation, NewFact, Options, RecallRequest, StreamUpdate,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -431,7 +431,7 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
             to_json(&engine.append(request).await?)
         }
         Method::Stream => {
-            let request: StreamRequest = from_json(request)?;
+            let request: AppendRequest = from_json(request)?;
             to_json(&engine.stream(request).await?)
         }
         Method::UpdateStream => {

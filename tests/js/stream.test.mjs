@@ -315,7 +315,7 @@ test("a stream goes on with the instance that replaces one that trapped", async 
   const kept = new Map();
   Engine.open = (options, host) => original.open({ ...options, storage: { kind: "memory" } }, host, new MemoryStoreHandle());
   Engine.prototype.stream = async (request) => {
-    const { message } = JSON.parse(request);
+    const { messages: [message] } = JSON.parse(request);
     kept.set(1, { message, status: "streaming" });
     return { id: "a", seq: 1, durable: true, status: "streaming", format: "openai" };
   };
