@@ -76,7 +76,6 @@ export class Engine {
   updateConversation(request: string): Promise<unknown>;
   deleteConversation(request: string): Promise<unknown>;
   append(request: string): Promise<unknown>;
-  stream(request: string): Promise<unknown>;
   updateStream(request: string): Promise<unknown>;
   history(request: string): Promise<unknown>;
   buildContext(request: string): Promise<unknown>;

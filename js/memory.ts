@@ -6,7 +6,7 @@ import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
 import { fromJsonTexts, toJsonText, toJsonTexts } from "./messages.js";
 import { checkOptions } from "./options.js";
-import { MessageStream, type BegunStream } from "./message-stream.js";
+import { MessageStream } from "./message-stream.js";
 import { Session, aborted } from "./session.js";
 import type {
   AppendedMessage,
@@ -117,12 +117,12 @@ export class Memory {
    */
   async stream(conversationId: string, message: object, options: StreamOptions = {}): Promise<MessageStream> {
     const [text] = toJsonTexts([message]) as [string];
-    const request = { conversationId: requireId(conversationId, "conversationId"), messages: [text], ...requireOptions(options, "options") };
+    const request = { conversationId: requireId(conversationId, "conversationId"), messages: [text], streaming: true, ...requireOptions(options, "options") };
     const { signal } = options;
     if (signal?.aborted) throw aborted(signal);
     const begin = (after?: Promise<unknown>): Promise<unknown> =>
-      this.#session.call("stream", request, { idempotent: false, counts: true, after });
-    const begun = (await this.#inOrder(conversationId, begin)) as BegunStream;
+      this.#session.call("append", request, { idempotent: false, counts: true, after });
+    const [begun] = (await this.#inOrder(conversationId, begin)) as [AppendedMessage];
     const [copy] = fromJsonTexts<RawMessage>([text]) as [RawMessage];
     const onError = (error: unknown): void => {
       const { code, message: words, retryable } = toMemoryError(error, "engine_unavailable", "A streamed message could not be stored.");

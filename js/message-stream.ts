@@ -2,7 +2,7 @@ import { MemoryError, isMemoryError } from "./errors.js";
 import { toJsonText } from "./messages.js";
 import type { Session } from "./session.js";
 import { withText } from "./streamed-text.js";
-import type { RawMessage, StreamedMessage } from "./types.js";
+import type { AppendedMessage, RawMessage, StreamedMessage } from "./types.js";
 
 /** Shortest time between two writes of a message that grows. */
 const SNAPSHOT_MS = 250;
@@ -25,14 +25,6 @@ export interface StreamContext {
   onEnd: (stream: MessageStream) => void;
 }
 
-/** What the engine answers to the beginning of a stream. */
-export interface BegunStream {
-  id: string;
-  seq: number;
-  /** The message's format, as the engine names it. */
-  format: string;
-}
-
 /**
  * A message that is being streamed into a conversation. It is stored from the start, so a crash loses the text of the last
  * second or so; what is left then has the status `"aborted"`. {@link write} and {@link update} are cheap and need not be
@@ -44,7 +36,6 @@ export class MessageStream {
   /** Its position in the conversation. */
   readonly seq: number;
   readonly #context: StreamContext;
-  readonly #format: string;
   readonly #role: unknown;
   readonly #ownId: unknown;
   readonly #listening = new AbortController();
@@ -69,11 +60,10 @@ export class MessageStream {
   #stopReading: (() => void) | undefined;
 
   /** @internal Made by `memory.stream`. */
-  constructor(context: StreamContext, begun: BegunStream, signal: AbortSignal | undefined) {
+  constructor(context: StreamContext, begun: AppendedMessage, signal: AbortSignal | undefined) {
     this.#context = context;
     this.id = begun.id;
     this.seq = begun.seq;
-    this.#format = begun.format;
     this.#message = context.message;
     this.#role = context.message["role"];
     this.#ownId = idOf(context.message);
@@ -92,7 +82,7 @@ export class MessageStream {
   write(delta: string): void {
     if (typeof delta !== "string") throw refuse("write: the text must be a string.");
     if (!this.#isOpen() || delta === "") return;
-    this.#message = withText(this.#message, this.#format, delta);
+    this.#message = withText(this.#message, delta);
     this.#grown += delta.length;
     this.#changed();
   }
@@ -206,7 +196,7 @@ export class MessageStream {
     try {
       const message = isDirty ? toJsonText(this.#message, "message") : undefined;
       this.#length = message?.length ?? this.#length;
-      await this.#call({ status: "streaming", ...(message === undefined ? {} : { message }) });
+      await this.#call("streaming", message);
       this.#hasFailed = false;
     } catch (error) {
       this.#isDirty ||= isDirty;
@@ -256,7 +246,7 @@ export class MessageStream {
   }
 
   async #storeNow(status: "complete" | "aborted"): Promise<StreamedMessage> {
-    return this.#call({ status, message: toJsonText(this.#message, "message") });
+    return this.#call(status, toJsonText(this.#message, "message"));
   }
 
   /** What cannot be stored as it is now ends as it was last stored. */
@@ -265,17 +255,16 @@ export class MessageStream {
       return await this.#storeNow(status);
     } catch (error) {
       if (!isMemoryError(error, "invalid_argument")) throw error;
-      return this.#call({ status });
+      return this.#call(status);
     }
   }
 
-  async #call(change: { status: string; message?: string }): Promise<StreamedMessage> {
+  async #call<Status extends string>(status: Status, message?: string): Promise<AppendedMessage & { status: Status }> {
     const { conversationId, session } = this.#context;
-    const request = { conversationId, id: this.id, seq: this.seq, ...change };
+    const request = { conversationId, id: this.id, seq: this.seq, status, ...(message === undefined ? {} : { message }) };
     // A second try finds the message as the first one left it.
-    const answer = await session.call("updateStream", request, { idempotent: true, counts: true });
-    const { id, seq, durable, status } = answer as StreamedMessage;
-    return { id, seq, durable, status };
+    const stored = (await session.call("updateStream", request, { idempotent: true, counts: true })) as AppendedMessage;
+    return { ...stored, status };
   }
 
   #untilAborted<T>(answer: Promise<T>): Promise<T> {

@@ -120,7 +120,9 @@ async function buildTypeScript() {
 async function stripComments() {
   const { transform } = await import("esbuild");
   for (const name of readdirSync(DIST).filter((each) => each.endsWith(".js") && !MADE_WITH_THE_ENGINE.includes(each))) {
-    const { code } = await transform(readFileSync(join(DIST, name), "utf8"), { format: "esm", target: "es2022" });
+    // Without this, esbuild keeps the comments inside of classes and functions.
+    const options = { format: "esm", target: "es2022", minifyWhitespace: true, legalComments: "none" };
+    const { code } = await transform(readFileSync(join(DIST, name), "utf8"), options);
     writeFileSync(join(DIST, name), code);
   }
 }

@@ -11,7 +11,7 @@ use host::{SUMMARY, ScriptedModel, World, append, ask, conversation, message, me
 use proptest::prelude::*;
 use std::rc::Rc;
 use throughline::config::Policy;
-use throughline::engine::{AppendRequest, Engine, HistoryEntry, RecallRequest, StreamUpdate, Streamed};
+use throughline::engine::{AppendRequest, Appended, Engine, HistoryEntry, RecallRequest, StreamUpdate};
 use throughline::error::{Code, Result};
 use throughline::key;
 use throughline::ports::{Purpose, Record, Storage, Store};
@@ -25,11 +25,12 @@ fn recall(query: &str) -> RecallRequest {
     serde_json::from_value(serde_json::json!({ "query": query })).unwrap()
 }
 
-fn begin(message: String) -> AppendRequest {
-    append("c", vec![message])
+async fn begin(engine: &Engine, message: String) -> Result<Appended> {
+    let begun = engine.append(AppendRequest { streaming: true, ..append("c", vec![message]) }).await?;
+    Ok(begun.into_iter().next().unwrap())
 }
 
-async fn update(engine: &Engine, begun: &Streamed, message: Option<&str>, status: MessageStatus) -> Result<Streamed> {
+async fn update(engine: &Engine, begun: &Appended, message: Option<&str>, status: MessageStatus) -> Result<Appended> {
     let update = StreamUpdate {
         conversation_id: "c".into(),
         id: begun.id.clone(),
@@ -40,15 +41,15 @@ async fn update(engine: &Engine, begun: &Streamed, message: Option<&str>, status
     engine.update_stream(update).await
 }
 
-async fn grow(engine: &Engine, begun: &Streamed, message: &str) -> Result<Streamed> {
+async fn grow(engine: &Engine, begun: &Appended, message: &str) -> Result<Appended> {
     update(engine, begun, Some(message), MessageStatus::Streaming).await
 }
 
-async fn complete(engine: &Engine, begun: &Streamed, message: &str) -> Result<Streamed> {
+async fn complete(engine: &Engine, begun: &Appended, message: &str) -> Result<Appended> {
     update(engine, begun, Some(message), MessageStatus::Complete).await
 }
 
-async fn abort(engine: &Engine, begun: &Streamed) -> Result<Streamed> {
+async fn abort(engine: &Engine, begun: &Appended) -> Result<Appended> {
     update(engine, begun, None, MessageStatus::Aborted).await
 }
 
@@ -88,11 +89,11 @@ fn a_streamed_message_ends_as_if_it_had_been_appended_whole() {
             conversation(&engine, "c").await;
             engine.append(append("c", vec![message_with_id("q", "user", "Which port?")])).await.unwrap();
             if is_streamed {
-                let begun = engine.stream(begin(message_with_id("a", "assistant", ""))).await.unwrap();
-                assert_eq!((begun.id.as_str(), begun.seq, begun.status), ("a", 2, MessageStatus::Streaming));
+                let begun = begin(&engine, message_with_id("a", "assistant", "")).await.unwrap();
+                assert_eq!((begun.id.as_str(), begun.seq), ("a", 2));
                 grow(&engine, &begun, &message_with_id("a", "assistant", "The staging port")).await.unwrap();
                 let ended = complete(&engine, &begun, &whole).await.unwrap();
-                assert_eq!((ended.seq, ended.status), (2, MessageStatus::Complete));
+                assert_eq!((ended.id.as_str(), ended.seq), ("a", 2));
             } else {
                 engine.append(append("c", vec![whole.clone()])).await.unwrap();
             }
@@ -118,7 +119,7 @@ fn while_it_streams_it_is_in_history_search_and_context_with_what_arrived() {
         conversation(&engine, "c").await;
         engine.append(append("c", vec![message("user", "Which port did we pick?")])).await.unwrap();
         let before = engine.stats().await.unwrap().tokens;
-        let begun = engine.stream(begin(message("assistant", ""))).await.unwrap();
+        let begun = begin(&engine, message("assistant", "")).await.unwrap();
         assert_eq!(begun.id, "seq:2");
         let text = "We settled on port eight thousand four hundred seventy-one, since the proxy listens there already.";
         grow(&engine, &begun, &message("assistant", text)).await.unwrap();
@@ -147,7 +148,7 @@ fn while_it_streams_it_is_in_history_search_and_context_with_what_arrived() {
             .filter(|event| event.name == "stream")
             .map(|event| event.payload["status"].as_str().unwrap())
             .collect();
-        assert_eq!(told, ["streaming", "complete"]);
+        assert_eq!(told, ["complete"]);
     });
 }
 
@@ -159,11 +160,10 @@ fn an_aborted_message_keeps_what_arrived_and_its_open_call_is_stubbed() {
         conversation(&engine, "c").await;
         engine.append(append("c", vec![message("user", "Run the tests, please")])).await.unwrap();
         let called = r#"{"role":"assistant","content":"Running","tool_calls":[{"id":"call_1","type":"function","function":{"name":"run","arguments":"{}"}}]}"#;
-        let begun = engine.stream(begin(message("assistant", ""))).await.unwrap();
+        let begun = begin(&engine, message("assistant", "")).await.unwrap();
         grow(&engine, &begun, called).await.unwrap();
         let ended = abort(&engine, &begun).await.unwrap();
-        assert_eq!(ended.status, MessageStatus::Aborted);
-        let empty = engine.stream(begin(message("assistant", ""))).await.unwrap();
+        let empty = begin(&engine, message("assistant", "")).await.unwrap();
         abort(&engine, &empty).await.unwrap();
         assert_eq!(engine.history("c", Some(2), Some(2), None).await.unwrap(), [called]);
         assert_eq!(statuses(&engine).await[1..], [MessageStatus::Aborted, MessageStatus::Aborted]);
@@ -183,17 +183,14 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     block_on(async {
         let world = World::default();
         let engine = world.open().await;
-        assert_eq!(engine.stream(begin(message("user", "x"))).await.unwrap_err().code, Code::NotFound);
+        assert_eq!(begin(&engine, message("user", "x")).await.unwrap_err().code, Code::NotFound);
         conversation(&engine, "c").await;
         let stored = message_with_id("x", "user", "port 8471");
         engine.append(append("c", vec![stored.clone()])).await.unwrap();
-        assert_eq!(engine.stream(begin(stored)).await.unwrap_err().code, Code::Conflict);
-        assert_eq!(engine.stream(begin("{}".into())).await.unwrap_err().code, Code::InvalidArgument);
-        let begun = engine.stream(begin(message_with_id("y", "assistant", "secret"))).await.unwrap();
-        assert_eq!(
-            engine.stream(begin(message_with_id("y", "assistant", "secret"))).await.unwrap_err().code,
-            Code::Conflict
-        );
+        assert_eq!(begin(&engine, stored).await.unwrap_err().code, Code::Conflict);
+        assert_eq!(begin(&engine, "{}".into()).await.unwrap_err().code, Code::InvalidArgument);
+        let begun = begin(&engine, message_with_id("y", "assistant", "secret")).await.unwrap();
+        assert_eq!(begin(&engine, message_with_id("y", "assistant", "secret")).await.unwrap_err().code, Code::Conflict);
         let wrong = [
             message_with_id("z", "assistant", "secret"),
             message("assistant", "secret"),
@@ -207,7 +204,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
                 assert!(!error.message.contains("secret"));
             }
         }
-        let unnamed = engine.stream(begin(message("assistant", ""))).await.unwrap();
+        let unnamed = begin(&engine, message("assistant", "")).await.unwrap();
         let named = message_with_id("later", "assistant", "x");
         assert_eq!(complete(&engine, &unnamed, &named).await.unwrap_err().code, Code::InvalidArgument);
         assert_eq!(
@@ -231,7 +228,7 @@ fn a_message_whose_writer_is_gone_is_aborted_by_whoever_meets_it() {
         {
             let crashed = world.open().await;
             conversation(&crashed, "c").await;
-            let begun = crashed.stream(begin(message("assistant", ""))).await.unwrap();
+            let begun = begin(&crashed, message("assistant", "")).await.unwrap();
             grow(&crashed, &begun, &text).await.unwrap();
         }
         let engine = world.open().await;
@@ -256,7 +253,7 @@ fn building_a_context_meets_it_too_and_two_tabs_end_it_once() {
         let crashed = world.open().await;
         conversation(&crashed, "c").await;
         crashed.append(append("c", vec![message("user", "Which port?")])).await.unwrap();
-        let begun = crashed.stream(begin(message("assistant", "8471, I think, and"))).await.unwrap();
+        let begun = begin(&crashed, message("assistant", "8471, I think, and")).await.unwrap();
         let tabs = [world.open().await, world.open().await];
         for tab in &tabs {
             tab.build_context(ask("c", "Well?")).await.unwrap();
@@ -285,7 +282,8 @@ fn a_living_stream_of_another_tab_is_left_alone() {
         let world = World::default();
         let writer = world.open().await;
         conversation(&writer, "c").await;
-        let begun = writer.stream(begin(message("assistant", "thinking"))).await.unwrap();
+        let begun = begin(&writer, message("assistant", "thinking")).await.unwrap();
+        grow(&writer, &begun, &message("assistant", "thinking of it")).await.unwrap();
         let other = world.open().await;
         // Silent for long, as a page in the background is: it holds its lock.
         world.clock.advance(LOST_MS);
@@ -310,7 +308,7 @@ fn another_instance_goes_on_where_the_first_one_ended() {
         let world = World::default();
         let first = world.open().await;
         conversation(&first, "c").await;
-        let begun = first.stream(begin(message("assistant", ""))).await.unwrap();
+        let begun = begin(&first, message("assistant", "")).await.unwrap();
         grow(&first, &begun, &message("assistant", "half")).await.unwrap();
         drop(first);
         let second = world.open().await;
@@ -349,7 +347,7 @@ fn background_work_ends_before_the_first_message_that_streams() {
         };
         engine.append(append("c", turn(1))).await.unwrap();
         engine.append(append("c", vec![message("user", "and the port?")])).await.unwrap();
-        let begun = engine.stream(begin(message("assistant", "it is"))).await.unwrap();
+        let begun = begin(&engine, message("assistant", "it is")).await.unwrap();
         for number in 2..20 {
             engine.append(append("c", turn(number))).await.unwrap();
         }
@@ -387,7 +385,7 @@ fn a_first_message_that_streams_leaves_nothing_due() {
         let world = World::default().with_embedder();
         let engine = world.open().await;
         conversation(&engine, "c").await;
-        let begun = engine.stream(begin(message("user", "spoken"))).await.unwrap();
+        let begun = begin(&engine, message("user", "spoken")).await.unwrap();
         for engine in [&engine, &world.open().await] {
             engine.settled().await.unwrap();
             assert_eq!(engine.stats().await.unwrap().jobs, 0);
@@ -412,7 +410,7 @@ fn counting_is_linear_and_strict_writes_are_two() {
         let engine = world.open().await;
         conversation(&engine, "c").await;
         let before = store.commits().len();
-        let begun = engine.stream(begin(message("assistant", ""))).await.unwrap();
+        let begun = begin(&engine, message("assistant", "")).await.unwrap();
         let mut text = String::new();
         for number in 0..2_000 {
             text.push_str(&format!("word{number} "));
@@ -451,7 +449,7 @@ fn whatever_step_fails_the_stream_can_still_be_ended() {
                     let (world, store) = faulty_world();
                     let engine = world.open().await;
                     conversation(&engine, "c").await;
-                    let begun = engine.stream(begin(message_with_id("a", "assistant", texts[0]))).await.unwrap();
+                    let begun = begin(&engine, message_with_id("a", "assistant", texts[0])).await.unwrap();
                     let faults = std::iter::repeat_n(Fault::Pass, step).chain([fault]);
                     if on_read {
                         store.script_reads(faults);
@@ -466,7 +464,7 @@ fn whatever_step_fails_the_stream_can_still_be_ended() {
                     if ended.is_err() {
                         ended = complete(&engine, &begun, &whole).await;
                     }
-                    assert_eq!(ended.unwrap().status, MessageStatus::Complete, "{fault:?} at {step}");
+                    assert_eq!(ended.unwrap().seq, 1, "{fault:?} at {step}");
                     store.heal();
                     let plain = World::default().open().await;
                     conversation(&plain, "c").await;
@@ -491,7 +489,7 @@ fn records_without_a_status_are_whole_and_whole_ones_are_written_as_before() {
         let engine = world.open().await;
         conversation(&engine, "c").await;
         engine.append(append("c", vec![message("user", "as ever")])).await.unwrap();
-        let begun = engine.stream(begin(message("assistant", "new"))).await.unwrap();
+        let begun = begin(&engine, message("assistant", "new")).await.unwrap();
         complete(&engine, &begun, &message("assistant", "new")).await.unwrap();
         let storage = (world.storage)();
         for seq in [1_u32, 2] {
@@ -539,14 +537,14 @@ proptest! {
             let world = World::default().with_embedder();
             let mut engine = world.open().await;
             conversation(&engine, "c").await;
-            let mut streams: Vec<(Streamed, String)> = Vec::new();
+            let mut streams: Vec<(Appended, String)> = Vec::new();
             for (number, step) in steps.into_iter().enumerate() {
                 match step {
                     Step::Append(count) => {
                         engine.append(append("c", vec![message("user", &words(count, number))])).await.unwrap();
                     }
                     Step::Begin => {
-                        let begun = engine.stream(begin(message("assistant", ""))).await.unwrap();
+                        let begun = begin(&engine, message("assistant", "")).await.unwrap();
                         streams.push((begun, String::new()));
                     }
                     Step::Grow(at, count) if !streams.is_empty() => {

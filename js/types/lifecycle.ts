@@ -67,8 +67,8 @@ export interface Stats {
 export interface MemoryEvents {
   /** Messages were stored. */
   append: { conversationId: string; count: number };
-  /** A message began to be streamed, or ended; here, or by being found without its writer. */
-  stream: { conversationId: string; id: string; seq: number; status: MessageStatus };
+  /** A message that was streamed ended: through this memory, or it was found without its writer. */
+  stream: { conversationId: string; id: string; seq: number; status: Exclude<MessageStatus, "streaming"> };
   /** A context was built. */
   context: { conversationId: string; tokens: number };
   /** A conversation was compacted: the tokens of the messages that were folded, and how far the summary reaches now. */

@@ -29,6 +29,8 @@ pub struct AppendRequest {
     pub format: Option<String>,
     /// The message that the first one follows; by default the newest.
     pub parent_id: Option<String>,
+    /// They have only begun: more comes with [`Engine::update_stream`]. False by default.
+    pub streaming: bool,
 }
 
 impl FromFields for AppendRequest {
@@ -40,6 +42,7 @@ impl FromFields for AppendRequest {
             messages: fields.take("messages"),
             format: fields.take("format"),
             parent_id: fields.take("parentId"),
+            streaming: fields.take_or("streaming", bool::default()),
         }
     }
 }
@@ -85,41 +88,35 @@ pub(super) struct Prepared {
 impl Engine {
     /// Stores messages. The same id with the same content again is a no-op that answers the position it has.
     ///
+    /// Messages that are `streaming` have their positions, and are in history, search and contexts with what arrived so
+    /// far; background work ends before them until they are complete or aborted.
+    ///
     /// # Errors
-    /// `not_found` (no such conversation), `conflict` (same id, other content), `invalid_argument` (a message cannot
-    /// be read, or is larger than `policy.limits.messageBytes`), `storage_*`. Nothing is stored then.
+    /// `not_found` (no such conversation), `conflict` (same id, other content; an id that is stored, where the message
+    /// is `streaming`), `invalid_argument` (a message cannot be read, or is larger than `policy.limits.messageBytes`),
+    /// `storage_*`. Nothing is stored then.
     pub async fn append(&self, request: AppendRequest) -> Result<Vec<Appended>> {
         self.ensure_open()?;
         let format = request.format.as_deref().map_or(Ok(FormatChoice::Detect), FormatChoice::from_name)?;
         let mut prepared = Vec::with_capacity(request.messages.len());
         for raw in &request.messages {
-            prepared.push(self.prepare(&request.conversation_id, raw, format)?);
+            let (mut message, parsed) = self.project(&request.conversation_id, raw, format)?;
+            self.count_tokens(&mut message.record, &parsed);
+            if request.streaming {
+                message.record.status = MessageStatus::Streaming;
+                message.record.heard_at = Some(self.now_ms());
+            }
+            prepared.push(message);
         }
-        self.append_prepared(&request, prepared).await
-    }
-
-    /// Stores what was read, in its turn.
-    pub(super) async fn append_prepared(
-        &self,
-        request: &AppendRequest,
-        mut prepared: Vec<Prepared>,
-    ) -> Result<Vec<Appended>> {
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
-            if let Some(appended) = self.try_append(request, &mut prepared).await? {
+            if let Some(appended) = self.try_append(&request, &mut prepared).await? {
                 return Ok(appended);
             }
         }
         Err(overtaken())
-    }
-
-    /// Reads, projects and counts one message. Nothing is stored yet.
-    pub(super) fn prepare(&self, conversation_id: &str, raw: &str, format: FormatChoice) -> Result<Prepared> {
-        let (mut prepared, message) = self.project(conversation_id, raw, format)?;
-        self.count_tokens(&mut prepared.record, &message);
-        Ok(prepared)
     }
 
     /// Counts a message with the counter in force.
@@ -202,7 +199,7 @@ impl Engine {
                 && let Some(known) = taken.get(&message.record.id)
             {
                 // What is streamed has just begun, so what is there is another message.
-                if known.content_hash != message.record.content_hash || message.record.heard_at.is_some() {
+                if known.content_hash != message.record.content_hash || request.streaming {
                     return Err(Error::new(
                         Code::Conflict,
                         format!(

@@ -33,7 +33,7 @@ pub use event::Event;
 pub use facts::{FactFilter, FactUpdate, NewFact};
 pub use recall::{RecallRequest, RecalledGroup};
 pub use stats::Stats;
-pub use streaming::{StreamUpdate, Streamed};
+pub use streaming::StreamUpdate;
 
 use crate::config::Policy;
 use crate::error::{Code, Error, Result};

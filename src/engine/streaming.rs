@@ -5,7 +5,7 @@
 //! whoever meets it [`LOST_AFTER_MS`] after its last sign of life ends it as `aborted`.
 
 use super::Engine;
-use super::append::{AppendRequest, Appended, Prepared};
+use super::append::{Appended, Prepared};
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
 use super::stored::{Stored, content_hash, encode};
@@ -13,11 +13,10 @@ use crate::error::{Code, Error, Result};
 use crate::formats::FormatChoice;
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
-use crate::message::{Format, Role, Seq};
+use crate::message::{Role, Seq};
 use crate::ports::{Commit, LockGuard, Store};
 use crate::records::{MessageIdRecord, MessageRecord, MessageStatus};
 use crate::sorted_map::SortedMap;
-use serde::Serialize;
 use serde_json::json;
 use std::cell::RefCell;
 
@@ -58,27 +57,10 @@ impl FromFields for StreamUpdate {
     }
 }
 
-/// A streamed message as it is stored.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Streamed {
-    /// The message's id: the caller's, or `seq:<position>`.
-    pub id: String,
-    /// Its position in the conversation, from 1.
-    pub seq: Seq,
-    /// True: on disk, as far as the platform can promise. While it is streaming only its beginning is.
-    pub durable: bool,
-    /// Whether it is whole.
-    pub status: MessageStatus,
-    /// The format that it is in.
-    pub format: Format,
-}
-
-/// The streams of one engine.
-pub(super) type Streams = RefCell<SortedMap<(String, Seq), Stream>>;
+/// The streams of one engine, by the names of their locks.
+pub(super) type Streams = RefCell<SortedMap<String, Stream>>;
 
 /// What is kept of a stream between its updates.
-#[derive(Default)]
 pub(super) struct Stream {
     /// Bytes of the message when it was last counted and indexed; `None`: not by this engine.
     counted_bytes: Option<usize>,
@@ -87,29 +69,6 @@ pub(super) struct Stream {
 }
 
 impl Engine {
-    /// Stores one message that has just begun: it has its position, and is in history, search and contexts with what
-    /// arrived so far. Background work ends before it until it is complete or aborted.
-    ///
-    /// # Errors
-    /// Those of [`Engine::append`]; an id that is stored already is always `conflict`.
-    pub async fn stream(&self, request: AppendRequest) -> Result<Streamed> {
-        self.ensure_open()?;
-        let [message] = request.messages.as_slice() else {
-            return Err(Error::invalid_argument("one message is streamed at a time"));
-        };
-        let format = request.format.as_deref().map_or(Ok(FormatChoice::Detect), FormatChoice::from_name)?;
-        let mut begun = self.prepare(&request.conversation_id, message, format)?;
-        let format = begun.record.format;
-        begun.record.status = MessageStatus::Streaming;
-        begun.record.heard_at = Some(self.now_ms());
-        let appended = self.append_prepared(&request, vec![begun]).await?;
-        let Appended { id, seq, durable } = appended.into_iter().next().ok_or_else(overtaken)?;
-        self.hold_stream(&request.conversation_id, seq, Some(message.len())).await;
-        let status = MessageStatus::Streaming;
-        self.tell_stream(&request.conversation_id, &id, seq, status);
-        Ok(Streamed { id, seq, durable, status, format })
-    }
-
     /// Stores a streamed message as it is now, or ends it. While there is more to come the write is relaxed, and counts
     /// and index follow once it has grown by a quarter; the end is strict and exact. Ending twice in the same way is a
     /// no-op.
@@ -118,23 +77,25 @@ impl Engine {
     /// `not_found` (it was erased), `conflict` (it ended already, or was taken as aborted because its writer was not
     /// heard of), `invalid_argument` (another id or role, or a message that cannot be read), `storage_*`. What is stored
     /// is as it was.
-    pub async fn update_stream(&self, update: StreamUpdate) -> Result<Streamed> {
+    pub async fn update_stream(&self, update: StreamUpdate) -> Result<Appended> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
-        self.hold_stream(&update.conversation_id, update.seq, None).await;
+        self.hold_stream(&update.conversation_id, update.seq).await;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
-            if let Some(streamed) = self.try_update_stream(&update).await? {
-                return Ok(streamed);
+            if self.try_update_stream(&update).await? {
+                // While there is more to come, only its beginning is known to be on disk.
+                let durable = self.host.storage.is_durable() && update.status != MessageStatus::Streaming;
+                return Ok(Appended { id: update.id, seq: update.seq, durable });
             }
             self.refresh(&update.conversation_id).await?;
         }
         Err(overtaken())
     }
 
-    /// One round: `None` when another tab was faster.
-    async fn try_update_stream(&self, update: &StreamUpdate) -> Result<Option<Streamed>> {
+    /// One round: false when another tab was faster.
+    async fn try_update_stream(&self, update: &StreamUpdate) -> Result<bool> {
         let id = update.conversation_id.as_str();
         let found = self.stored_message(id, update.seq).await?.filter(|found| found.value.id == update.id);
         let Some(before) = found else {
@@ -144,13 +105,10 @@ impl Engine {
         if before.value.status != MessageStatus::Streaming {
             self.release_stream(id, update.seq);
             self.replace_message(&before.value);
-            return already_ended(&before.value, update).map(|record| Some(self.streamed(record)));
+            return already_ended(&before.value, update);
         }
         let record = self.changed(&before.value, update)?;
-        if !self.write_change(&before, &record).await? {
-            return Ok(None);
-        }
-        Ok(Some(self.streamed(&record)))
+        self.write_change(&before, &record).await
     }
 
     /// The record after an update; counted where that is due, else with the mark that it is not.
@@ -198,8 +156,8 @@ impl Engine {
 
     fn is_count_due(&self, before: &MessageRecord, bytes: usize) -> bool {
         let streams = self.streams.borrow();
-        let counted =
-            streams.get(&(before.conversation_id.clone(), before.seq)).and_then(|stream| stream.counted_bytes);
+        let name = self.stream_lock(&before.conversation_id, before.seq);
+        let counted = streams.get(&name).and_then(|stream| stream.counted_bytes);
         counted.is_none_or(|counted| bytes.abs_diff(counted) >= (counted / COUNTED_GROWTH).max(LEAST_COUNTED_GROWTH))
     }
 
@@ -224,24 +182,20 @@ impl Engine {
         let conversation = Stored::new(conversation)?;
         commit.checks.push(check);
         commit.puts.push((Store::Conversations, key![id], conversation.record()));
-        let mut revived = Vec::new();
         if has_ended {
             let located = MessageIdRecord { seq: record.seq, content_hash: record.content_hash.clone() };
             commit.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode(&located)?));
-            revived = self.revive_jobs(id, &mut commit)?;
         }
         if !self.host.storage.commit(commit).await? {
             return Ok(false);
         }
         self.state.borrow_mut().put_conversation(conversation);
         self.replace_message(record);
-        for job in revived {
-            self.put_job(id, job);
-        }
         if has_ended {
             self.release_stream(id, record.seq);
-            self.tell_stream(id, &record.id, record.seq, record.status);
-        } else if let Some(stream) = self.streams.borrow_mut().get_mut(&(id.to_owned(), record.seq)) {
+            let payload = json!({ "conversationId": id, "id": record.id, "seq": record.seq, "status": record.status });
+            self.emit(&Event::new("stream", payload));
+        } else if let Some(stream) = self.streams.borrow_mut().get_mut(&self.stream_lock(id, record.seq)) {
             stream.counted_bytes = Some(record.raw.len());
         }
         Ok(true)
@@ -305,7 +259,7 @@ impl Engine {
     }
 
     fn is_streaming_here(&self, id: &str, seq: Seq) -> bool {
-        self.streams.borrow().contains_key(&(id.to_owned(), seq))
+        self.streams.borrow().contains_key(&self.stream_lock(id, seq))
     }
 
     async fn stored_message(&self, id: &str, seq: Seq) -> Result<Option<Stored<MessageRecord>>> {
@@ -314,17 +268,18 @@ impl Engine {
     }
 
     /// Marks a stream as this engine's own, for this engine and for other tabs.
-    async fn hold_stream(&self, id: &str, seq: Seq, counted_bytes: Option<usize>) {
+    async fn hold_stream(&self, id: &str, seq: Seq) {
         if self.is_streaming_here(id, seq) {
             return;
         }
+        let name = self.stream_lock(id, seq);
         // Without the lock the stream's signs of life speak for it.
-        let lock = self.host.locks.try_lock(&self.stream_lock(id, seq)).await.ok().flatten();
-        self.streams.borrow_mut().insert((id.to_owned(), seq), Stream { counted_bytes, _lock: lock });
+        let lock = self.host.locks.try_lock(&name).await.ok().flatten();
+        self.streams.borrow_mut().insert(name, Stream { counted_bytes: None, _lock: lock });
     }
 
     fn release_stream(&self, id: &str, seq: Seq) {
-        self.streams.borrow_mut().remove(&(id.to_owned(), seq));
+        self.streams.borrow_mut().remove(&self.stream_lock(id, seq));
     }
 
     fn stream_lock(&self, id: &str, seq: Seq) -> String {
@@ -335,28 +290,12 @@ impl Engine {
     pub(super) fn whole_until_seq(&self, id: &str) -> Seq {
         self.state.borrow().conversations.get(id).map_or(0, super::state::Conversation::whole_until_seq)
     }
-
-    fn streamed(&self, record: &MessageRecord) -> Streamed {
-        Streamed {
-            id: record.id.clone(),
-            seq: record.seq,
-            durable: self.host.storage.is_durable() && record.status != MessageStatus::Streaming,
-            status: record.status,
-            format: record.format,
-        }
-    }
-
-    fn tell_stream(&self, conversation_id: &str, id: &str, seq: Seq, status: MessageStatus) {
-        let payload = json!({ "conversationId": conversation_id, "id": id, "seq": seq, "status": status });
-        self.emit(&Event::new("stream", payload));
-    }
 }
 
-/// The record, where it ended as it is asked to end now.
-fn already_ended<'a>(record: &'a MessageRecord, update: &StreamUpdate) -> Result<&'a MessageRecord> {
-    let is_same = record.status == update.status && update.message.as_ref().is_none_or(|raw| *raw == record.raw);
-    if is_same {
-        return Ok(record);
+/// True where it ended as it is asked to end now.
+fn already_ended(record: &MessageRecord, update: &StreamUpdate) -> Result<bool> {
+    if record.status == update.status && update.message.as_ref().is_none_or(|raw| *raw == record.raw) {
+        return Ok(true);
     }
     Err(Error::new(
         Code::Conflict,

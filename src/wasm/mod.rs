@@ -240,11 +240,6 @@ impl JsEngine {
         self.answer(Method::Append, request)
     }
 
-    /// See `stream`.
-    pub fn stream(&self, request: String) -> js_sys::Promise {
-        self.answer(Method::Stream, request)
-    }
-
     /// What a `MessageStream` has so far, or its end.
     #[wasm_bindgen(js_name = updateStream)]
     pub fn update_stream(&self, request: String) -> js_sys::Promise {
@@ -375,7 +370,6 @@ enum Method {
     UpdateConversation,
     DeleteConversation,
     Append,
-    Stream,
     UpdateStream,
     History,
     BuildContext,
@@ -429,10 +423,6 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
         Method::Append => {
             let request: AppendRequest = from_json(request)?;
             to_json(&engine.append(request).await?)
-        }
-        Method::Stream => {
-            let request: AppendRequest = from_json(request)?;
-            to_json(&engine.stream(request).await?)
         }
         Method::UpdateStream => {
             let update: StreamUpdate = from_json(request)?;

@@ -5,7 +5,7 @@ import { createMemory, isMemoryError, memoryStorage } from "throughline";
 import { Engine, MemoryStoreHandle } from "../../dist/engine-glue.js";
 import { guardedQueueMicrotask } from "../../dist/microtask-guard.js";
 
-const original = { updateStream: Engine.prototype.updateStream, stream: Engine.prototype.stream, open: Engine.open };
+const original = { updateStream: Engine.prototype.updateStream, append: Engine.prototype.append, open: Engine.open };
 
 afterEach(() => {
   const { open, ...methods } = original;
@@ -66,7 +66,7 @@ test("a message is written, completed, and is as if it had been appended", async
   assert.equal((await memory.conversations.get("c")).tokens, (await plain.conversations.get("c")).tokens);
   await memory.append("c", { id: "a", role: "assistant", content: "The port is 8471." });
   assert.equal((await memory.stats()).messages, 2);
-  assert.deepEqual(told.map(({ status, seq, id }) => [id, seq, status]), [["a", 1, "streaming"], ["a", 1, "complete"]]);
+  assert.deepEqual(told.map(({ status, seq, id }) => [id, seq, status]), [["a", 1, "complete"]]);
   await Promise.all([memory.close(), plain.close()]);
 });
 
@@ -314,10 +314,11 @@ test("a stream goes on with the instance that replaces one that trapped", async 
   // Node has no IndexedDB, so what the database would be asked is answered here.
   const kept = new Map();
   Engine.open = (options, host) => original.open({ ...options, storage: { kind: "memory" } }, host, new MemoryStoreHandle());
-  Engine.prototype.stream = async (request) => {
-    const { messages: [message] } = JSON.parse(request);
+  Engine.prototype.append = async (request) => {
+    const { messages: [message], streaming } = JSON.parse(request);
+    assert.equal(streaming, true);
     kept.set(1, { message, status: "streaming" });
-    return { id: "a", seq: 1, durable: true, status: "streaming", format: "openai" };
+    return [{ id: "a", seq: 1, durable: true }];
   };
   let traps = 0;
   Engine.prototype.updateStream = async (request) => {
@@ -328,7 +329,7 @@ test("a stream goes on with the instance that replaces one that trapped", async 
       return new Promise(() => {});
     }
     kept.set(seq, { message: message ?? kept.get(seq).message, status });
-    return { id: "a", seq, durable: true, status, format: "openai" };
+    return { id: "a", seq, durable: true };
   };
   const memory = await createMemory({ storage: { kind: "indexeddb", name: "trial" }, tokenizer: "estimate" });
   const told = nextError(memory);
