@@ -191,15 +191,19 @@ impl Engine {
         }
     }
 
-    /// Takes a message in again that has changed since, if it was loaded.
+    /// Takes a message in again that was streaming when it was loaded, if it was counted or has ended since.
     pub(super) fn replace_message(&self, record: &MessageRecord) {
         let state = &mut *self.state.borrow_mut();
         let Some(conversation) = state.conversations.get_mut(&record.conversation_id) else { return };
         let Some(place) = conversation.messages.get_mut((record.seq as usize).saturating_sub(1)) else { return };
+        let has_ended = record.status != MessageStatus::Streaming;
+        if !conversation.streaming.contains(&record.seq) || (!has_ended && place.tokens == record.tokens) {
+            return;
+        }
         *place = indexed(&mut state.index, conversation.number, record);
         // Its document is a new one, which has no vector yet.
         conversation.vectors_until_seq = conversation.vectors_until_seq.min(record.seq - 1);
-        if record.status != MessageStatus::Streaming {
+        if has_ended {
             conversation.streaming.remove(&record.seq);
         }
     }

@@ -8,7 +8,7 @@ use super::Engine;
 use super::append::{Appended, Prepared};
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
-use super::stored::{Stored, content_hash, encode};
+use super::stored::{Stored, encode};
 use crate::error::{Code, Error, Result};
 use crate::formats::FormatChoice;
 use crate::json_reader::{Fields, FromFields};
@@ -97,8 +97,9 @@ impl Engine {
     /// One round: false when another tab was faster.
     async fn try_update_stream(&self, update: &StreamUpdate) -> Result<bool> {
         let id = update.conversation_id.as_str();
-        let found = self.stored_message(id, update.seq).await?.filter(|found| found.value.id == update.id);
-        let Some(before) = found else {
+        let found = self.host.storage.get(vec![(Store::Messages, key![id, update.seq])]).await?.pop().flatten();
+        let found = found.map(|record| Stored::<MessageRecord>::read(Store::Messages, &record)).transpose()?;
+        let Some(before) = found.filter(|found| found.value.id == update.id) else {
             self.release_stream(id, update.seq);
             return Err(Error::not_found("the message that is streamed is not there any more: it was erased"));
         };
@@ -107,35 +108,22 @@ impl Engine {
             self.replace_message(&before.value);
             return already_ended(&before.value, update);
         }
+        if !self.is_streaming_here(id, update.seq) && !self.is_lost(&before.value) {
+            // Its writer was heard of while it was taken for gone.
+            return Ok(false);
+        }
         let record = self.changed(&before.value, update)?;
         self.write_change(&before, &record).await
     }
 
-    /// The record after an update; counted where that is due, else with the mark that it is not.
+    /// The record after an update: read from its new text, with position, id and time as they were; counted where that is
+    /// due, else with the mark that it is not.
     fn changed(&self, before: &MessageRecord, update: &StreamUpdate) -> Result<MessageRecord> {
         let raw = update.message.as_ref().unwrap_or(&before.raw);
-        if update.status != MessageStatus::Streaming {
-            return self.ended(before, raw, update.status);
+        let has_ended = update.status != MessageStatus::Streaming;
+        if !has_ended && *raw == before.raw {
+            return Ok(MessageRecord { heard_at: Some(self.now_ms()), ..before.clone() });
         }
-        let mut record = match *raw == before.raw {
-            true => before.clone(),
-            false => self.reread(before, raw, self.is_count_due(before, raw.len()))?,
-        };
-        record.status = MessageStatus::Streaming;
-        record.heard_at = Some(self.now_ms());
-        Ok(record)
-    }
-
-    /// The record of a message that ends with this text: counted, and known by its content.
-    fn ended(&self, before: &MessageRecord, raw: &str, status: MessageStatus) -> Result<MessageRecord> {
-        let mut record = self.reread(before, raw, true)?;
-        record.status = status;
-        record.content_hash = content_hash(raw);
-        Ok(record)
-    }
-
-    /// A message read again from other text; position, id and time stay.
-    fn reread(&self, before: &MessageRecord, raw: &str, is_counted: bool) -> Result<MessageRecord> {
         let format = FormatChoice::Exact(before.format);
         let (Prepared { mut record, own_id }, message) = self.project(&before.conversation_id, raw, format)?;
         let is_same = if own_id { record.id == before.id } else { before.id == super::append::given_id(before.seq) };
@@ -146,10 +134,14 @@ impl Engine {
         record.id.clone_from(&before.id);
         record.parent_id.clone_from(&before.parent_id);
         record.created_at = before.created_at;
-        record.content_hash.clone_from(&before.content_hash);
         record.tokens = before.tokens;
-        if is_counted {
+        record.status = update.status;
+        if has_ended || self.is_count_due(before, raw.len()) {
             self.count_tokens(&mut record, &message);
+        }
+        if !has_ended {
+            record.content_hash.clone_from(&before.content_hash);
+            record.heard_at = Some(self.now_ms());
         }
         Ok(record)
     }
@@ -205,51 +197,43 @@ impl Engine {
     pub(super) async fn refresh_streaming(&self, id: &str) -> Result<()> {
         let seqs: Vec<Seq> = {
             let state = self.state.borrow();
-            let streaming = state.conversations.get(id).map(|conversation| &conversation.streaming);
-            let of_others = |seq: &&Seq| !self.is_streaming_here(id, **seq);
-            streaming.into_iter().flat_map(|seqs| seqs.iter()).filter(of_others).copied().collect()
+            state.conversations.get(id).map_or_else(Vec::new, |found| found.streaming.iter().copied().collect())
         };
         for seq in seqs {
-            let Some(found) = self.stored_message(id, seq).await? else { continue };
-            let mut records = [found.value];
-            self.end_lost_streams(&mut records).await?;
-            let [record] = &records;
-            let is_news = {
-                let state = self.state.borrow();
-                state.conversations.get(id).is_some_and(|conversation| {
-                    let tokens = conversation.message(seq).map(|message| message.tokens);
-                    // It can have ended here while storage was read.
-                    conversation.streaming.contains(&seq)
-                        && (record.status != MessageStatus::Streaming || tokens != Some(record.tokens))
-                })
-            };
-            if is_news {
-                self.replace_message(record);
+            if self.is_streaming_here(id, seq) {
+                continue;
             }
+            let mut records = self.read_messages(id, seq, seq, None).await?;
+            self.end_lost_streams(&mut records).await?;
+            records.iter().for_each(|record| self.replace_message(record));
         }
         Ok(())
     }
 
-    /// Ends streams whose writers are gone.
+    /// Ends streams whose writers are gone, as aborted; not those whose writers hold their locks all the same.
     pub(super) async fn end_lost_streams(&self, records: &mut [MessageRecord]) -> Result<()> {
         for record in records {
-            if self.is_lost(record)
-                && let Some(ended) = self.end_lost_stream(&record.conversation_id, record.seq).await?
-            {
-                *record = ended;
+            if !self.is_lost(record) {
+                continue;
+            }
+            let name = self.stream_lock(&record.conversation_id, record.seq);
+            let Some(_lock) = self.host.locks.try_lock(&name).await? else { continue };
+            let end = StreamUpdate {
+                conversation_id: record.conversation_id.clone(),
+                id: record.id.clone(),
+                seq: record.seq,
+                message: None,
+                status: MessageStatus::Aborted,
+            };
+            match self.try_update_stream(&end).await {
+                Ok(true) => record.status = MessageStatus::Aborted,
+                Ok(false) => {}
+                // It ended otherwise, or was erased: whoever looks next reads that.
+                Err(error) if matches!(error.code, Code::Conflict | Code::NotFound) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(())
-    }
-
-    /// Ends one as aborted; `None` where its writer lives after all, or another tab was faster.
-    async fn end_lost_stream(&self, id: &str, seq: Seq) -> Result<Option<MessageRecord>> {
-        let Some(_lock) = self.host.locks.try_lock(&self.stream_lock(id, seq)).await? else { return Ok(None) };
-        let Some(before) = self.stored_message(id, seq).await?.filter(|found| self.is_lost(&found.value)) else {
-            return Ok(None);
-        };
-        let record = self.ended(&before.value, &before.value.raw, MessageStatus::Aborted)?;
-        Ok(self.write_change(&before, &record).await?.then_some(record))
     }
 
     fn is_lost(&self, record: &MessageRecord) -> bool {
@@ -260,11 +244,6 @@ impl Engine {
 
     fn is_streaming_here(&self, id: &str, seq: Seq) -> bool {
         self.streams.borrow().contains_key(&self.stream_lock(id, seq))
-    }
-
-    async fn stored_message(&self, id: &str, seq: Seq) -> Result<Option<Stored<MessageRecord>>> {
-        let found = self.host.storage.get(vec![(Store::Messages, key![id, seq])]).await?.pop().flatten();
-        found.map(|record| Stored::read(Store::Messages, &record)).transpose()
     }
 
     /// Marks a stream as this engine's own, for this engine and for other tabs.
