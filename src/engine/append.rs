@@ -184,6 +184,11 @@ impl Engine {
             let replaced = replaced.map(|message| (message.seq, message.parent_seq));
             (conversation.stored.value.clone(), conversation.stored.check(Store::Conversations, key![id]), replaced)
         };
+        if known.values().any(|located| located.seq > before.last_seq) {
+            // Another tab has appended since the record was read.
+            self.refresh_record(id).await?;
+            return Ok(None);
+        }
         let mut placed = self.place(request, prepared, known, &before, replaced)?;
         if placed.fresh.is_empty() {
             return Ok(Some((placed.appended, Invalidated::default())));
@@ -442,7 +447,9 @@ fn place_one(message: &mut Prepared, record: &mut ConversationRecord, parent_seq
 
 /// A message is named that is not stored, or was removed.
 pub(super) fn no_such_message() -> Error {
-    Error::not_found("there is no message with the id that was named in this conversation; conversations.tree() has the ids")
+    Error::not_found(
+        "there is no message with the id that was named in this conversation; conversations.tree() has the ids",
+    )
 }
 
 /// The canonical form of a stored message.

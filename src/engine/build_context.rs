@@ -335,7 +335,9 @@ impl Engine {
         let state = self.state.borrow();
         let mut dropped = Vec::new();
         for hit in &evidence.below_floor {
-            if let Some(message) = state.numbered(hit.conversation).and_then(|conversation| conversation.message(hit.seq)) {
+            if let Some(message) =
+                state.numbered(hit.conversation).and_then(|conversation| conversation.message(hit.seq))
+            {
                 dropped.push(Dropped { id: message.id.clone(), tokens: message.tokens, reason: "below_floor" });
             }
         }

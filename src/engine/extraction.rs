@@ -32,7 +32,7 @@ impl Engine {
         self.refresh(id).await?;
         self.refresh_facts().await?;
         let (mut job, job_check) = self.job(JobKind::Extract, id)?;
-        let (batch, is_returned) = self.unread_batch(id, &job);
+        let batch = self.unread_batch(id, &job);
         let records = self.read_seqs(id, &batch).await?;
         let messages = source_messages(&records)?;
         let existing = self.all_facts();
@@ -63,9 +63,8 @@ impl Engine {
             numbers,
             now_ms: self.now_ms(),
         });
-        if is_returned {
-            job.skipped.retain(|seq| *seq > extraction.covered_until_seq || batch.binary_search(seq).is_err());
-        } else {
+        job.skipped.retain(|seq| *seq > extraction.covered_until_seq || batch.binary_search(seq).is_err());
+        if extraction.covered_until_seq > job.done_until_seq {
             self.pass(id, extraction.covered_until_seq, &mut job);
         }
         (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
@@ -98,18 +97,14 @@ impl Engine {
         Ok(Progress::Made)
     }
 
-    /// The messages of the active path to read next, and whether they were passed on another path: first those, then the
+    /// The messages of the active path to read next: those that were passed while they were on no active path, then the
     /// ones behind the cursor. What was imported is not read.
-    fn unread_batch(&self, id: &str, job: &JobRecord) -> (Vec<Seq>, bool) {
+    fn unread_batch(&self, id: &str, job: &JobRecord) -> Vec<Seq> {
         let state = self.state.borrow();
-        let Some(conversation) = state.conversation(id) else { return (Vec::new(), false) };
+        let Some(conversation) = state.conversation(id) else { return Vec::new() };
         let returned = job.skipped.iter().copied().filter(|seq| conversation.is_active(*seq));
-        let returned: Vec<Seq> = returned.take(BATCH_MESSAGES).collect();
-        if !returned.is_empty() {
-            return (returned, true);
-        }
-        let unread = conversation.path_from(job.done_until_seq + 1).filter(|message| !message.imported);
-        (unread.map(|message| message.seq).take(BATCH_MESSAGES).collect(), false)
+        let unread = conversation.path_from(job.done_until_seq.saturating_add(1)).filter(|message| !message.imported);
+        returned.chain(unread.map(|message| message.seq)).take(BATCH_MESSAGES).collect()
     }
 
     /// Moves the cursor up to the next message that is still to be read, and notes what other branches have in between.
@@ -120,7 +115,10 @@ impl Engine {
         let until = next.map_or(conversation.loaded_until_seq(), |message| message.seq - 1);
         let passed = conversation.messages.iter().skip(job.done_until_seq as usize);
         let is_skipped = |message: &&MessageMeta| {
-            message.role == Role::User && !message.imported && !message.is_removed && !conversation.is_active(message.seq)
+            message.role == Role::User
+                && !message.imported
+                && !message.is_removed
+                && !conversation.is_active(message.seq)
         };
         let passed = passed.take_while(|message| message.seq <= until).filter(is_skipped);
         job.skipped.extend(passed.map(|message| message.seq));

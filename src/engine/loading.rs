@@ -227,8 +227,7 @@ impl Engine {
             let state = self.state.borrow();
             let behind = |conversation: &Conversation| {
                 conversation.stored.value.remember
-                    && (!conversation.is_loaded()
-                        || conversation.vectors_until_seq < embedded_until(conversation))
+                    && (!conversation.is_loaded() || conversation.vectors_until_seq < embedded_until(conversation))
             };
             state.conversations.iter().filter(|(_, value)| behind(value)).map(|(id, _)| id.clone()).collect()
         };
@@ -275,11 +274,8 @@ impl Engine {
         let has_text = record.role != Role::System && !record.text.trim().is_empty();
         // Which of several branches a message is on is known when all are there; behind the leaf it is on none that counts.
         let may_be_active = record.seq <= conversation.stored.value.leaf();
-        let document = if has_text && may_be_active {
-            state.index.add(&document_of(conversation.number, record))
-        } else {
-            None
-        };
+        let document =
+            if has_text && may_be_active { state.index.add(&document_of(conversation.number, record)) } else { None };
         if conversation.stored.value.is_linear() {
             conversation.path.push(record.seq);
             conversation.placed_until_seq = record.seq;

@@ -303,9 +303,8 @@ impl Engine {
             .into_iter()
             .collect();
         let texts: Vec<u64> = request.shown.iter().map(|document| state.index.content_hash(*document)).collect();
-        let placed = |hit: &Hit| {
-            state.numbered(hit.conversation).map(|found| Hit { seq: found.place_of(hit.seq) + 1, ..*hit })
-        };
+        let placed =
+            |hit: &Hit| state.numbered(hit.conversation).map(|found| Hit { seq: found.place_of(hit.seq) + 1, ..*hit });
         let hits: Vec<Hit> = hits.iter().filter_map(placed).collect();
         let mut groups = expand_without(
             &hits,
