@@ -132,7 +132,7 @@ impl Engine {
         }
         record.seq = before.seq;
         record.id.clone_from(&before.id);
-        record.parent_id.clone_from(&before.parent_id);
+        record.parent_seq = before.parent_seq;
         record.created_at = before.created_at;
         record.tokens = before.tokens;
         record.status = update.status;
@@ -267,7 +267,7 @@ impl Engine {
 
     /// Every message up to this position is whole.
     pub(super) fn whole_until_seq(&self, id: &str) -> Seq {
-        self.state.borrow().conversations.get(id).map_or(0, super::state::Conversation::whole_until_seq)
+        self.state.borrow().conversations.get(id).map_or(0, |found| found.whole_until_seq())
     }
 }
 

@@ -1,11 +1,12 @@
 //! Records in memory: for tests, for private windows without storage, and for hosts that have none.
 
 use super::range::{KeyRange, check_storable};
-use super::{Commit, Key, Query, Record, Storage, StorageUsage, Store};
+use super::{Commit, Key, KeyPart, Query, Record, Storage, StorageUsage, Store};
 use crate::error::{Code, Error, Result};
 use crate::ports::Pending;
 use crate::sorted_map::SortedMap;
 use std::cell::{Cell, RefCell};
+use std::ops::Bound;
 use std::rc::Rc;
 
 /// A store in memory. Every answer is there at the first poll.
@@ -20,9 +21,13 @@ pub struct MemoryStore {
     closed: Cell<bool>,
 }
 
+/// Records of a store whose keys begin with the same component: of one conversation, mostly. In a single list, what goes
+/// into its middle would move all that follows.
+type Shelf = SortedMap<Key, Record>;
+
 #[derive(Debug, Default)]
 struct Database {
-    stores: SortedMap<Store, SortedMap<Key, Record>>,
+    stores: SortedMap<Store, SortedMap<KeyPart, Shelf>>,
     /// Rises when the database is destroyed, so that older handles know.
     generation: u64,
 }
@@ -80,14 +85,26 @@ impl Clone for MemoryStore {
 
 impl Database {
     fn get(&self, store: Store, key: &Key) -> Option<&Record> {
-        self.stores.get(&store)?.get(key)
+        self.stores.get(&store)?.get(&shelf_of(key))?.get(key)
+    }
+
+    /// The records of a range of keys that have this prefix, in order.
+    fn range<'a>(
+        &'a self,
+        store: Store,
+        prefix: &Key,
+        range: &'a KeyRange,
+    ) -> impl DoubleEndedIterator<Item = (&'a Key, &'a Record)> {
+        let shelf = shelf_of(prefix);
+        let bound = if prefix.0.is_empty() { Bound::Unbounded } else { Bound::Included(&shelf) };
+        let shelves = self.stores.get(&store).into_iter().flat_map(|shelves| shelves.range(bound, bound));
+        let shelves: Vec<&Shelf> = shelves.map(|(_, shelf)| shelf).collect();
+        shelves.into_iter().flat_map(|shelf| shelf.range(range.lower.as_ref(), range.upper.as_ref()))
     }
 
     fn scan(&self, query: &Query) -> Vec<(Key, Record)> {
-        let (Some(records), Some(range)) = (self.stores.get(&query.store), KeyRange::of(query)) else {
-            return Vec::new();
-        };
-        let selected = records.range(range.lower.as_ref(), range.upper.as_ref());
+        let Some(range) = KeyRange::of(query) else { return Vec::new() };
+        let selected = self.range(query.store, &query.prefix, &range);
         let limit = query.limit.unwrap_or(usize::MAX);
         let copied = |(key, record): (&Key, &Record)| (key.clone(), record.clone());
         if query.reverse {
@@ -98,12 +115,7 @@ impl Database {
     }
 
     fn count(&self, store: Store, prefix: &Key) -> u64 {
-        let range = KeyRange::prefix(prefix);
-        let count = self
-            .stores
-            .get(&store)
-            .map_or(0, |records| records.range(range.lower.as_ref(), range.upper.as_ref()).count());
-        count as u64
+        self.range(store, prefix, &KeyRange::prefix(prefix)).count() as u64
     }
 
     fn carry_out(&mut self, commit: Commit) -> bool {
@@ -113,17 +125,21 @@ impl Database {
             return false;
         }
         for (store, prefix) in commit.delete_prefixes {
-            let Some(records) = self.stores.get_mut(&store) else { continue };
-            let range = KeyRange::prefix(&prefix);
-            records.remove_range(range.lower.as_ref(), range.upper.as_ref());
+            let Some(shelves) = self.stores.get_mut(&store) else { continue };
+            if prefix.0.is_empty() {
+                shelves.clear();
+            } else if let Some(records) = shelves.get_mut(&shelf_of(&prefix)) {
+                let range = KeyRange::prefix(&prefix);
+                records.remove_range(range.lower.as_ref(), range.upper.as_ref());
+            }
         }
         for (store, key) in commit.deletes {
-            if let Some(records) = self.stores.get_mut(&store) {
+            if let Some(records) = self.stores.get_mut(&store).and_then(|shelves| shelves.get_mut(&shelf_of(&key))) {
                 records.remove(&key);
             }
         }
         for (store, key, record) in commit.puts {
-            self.stores.get_or_default(store).insert(key, record);
+            self.stores.get_or_default(store).get_or_default(shelf_of(&key)).insert(key, record);
         }
         true
     }
@@ -140,8 +156,14 @@ impl Database {
                 .sum::<usize>()
         };
         let record_bytes = |record: &Record| record.body.len() + record.blob.as_ref().map_or(0, Vec::len);
-        self.stores.values().flat_map(SortedMap::iter).map(|(key, record)| key_bytes(key) + record_bytes(record)).sum()
+        let records = self.stores.values().flat_map(SortedMap::values).flat_map(SortedMap::iter);
+        records.map(|(key, record)| key_bytes(key) + record_bytes(record)).sum()
     }
+}
+
+/// The shelf of a key; a key without components comes first.
+fn shelf_of(key: &Key) -> KeyPart {
+    key.0.first().cloned().unwrap_or(KeyPart::Number(0))
 }
 
 impl Storage for MemoryStore {

@@ -10,8 +10,8 @@ mod host;
 mod timer;
 
 use crate::engine::{
-    AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host,
-    NewConversation, NewFact, Options, RecallRequest, StreamUpdate,
+    AppendRequest, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest, FactFilter, FactUpdate, Host,
+    LeafRequest, NewConversation, NewFact, Options, RecallRequest, RemoveRequest, StreamUpdate,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -155,6 +155,7 @@ struct HistoryRange {
     from: Option<Seq>,
     to: Option<Seq>,
     limit: Option<u32>,
+    all: bool,
     with_status: bool,
 }
 
@@ -165,6 +166,7 @@ impl FromFields for HistoryRange {
             from: fields.take("from"),
             to: fields.take("to"),
             limit: fields.take("limit"),
+            all: fields.take_or("all", bool::default()),
             with_status: fields.take_or("withStatus", bool::default()),
         }
     }
@@ -244,6 +246,27 @@ impl JsEngine {
     #[wasm_bindgen(js_name = updateStream)]
     pub fn update_stream(&self, request: String) -> js_sys::Promise {
         self.answer(Method::UpdateStream, request)
+    }
+
+    /// See `edit`.
+    pub fn edit(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Edit, request)
+    }
+
+    /// See `remove`.
+    pub fn remove(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Remove, request)
+    }
+
+    /// See `setActiveLeaf`.
+    #[wasm_bindgen(js_name = setActiveLeaf)]
+    pub fn set_active_leaf(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::SetActiveLeaf, request)
+    }
+
+    /// See `conversations.tree`.
+    pub fn tree(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Tree, request)
     }
 
     /// See `history`; messages are JSON texts.
@@ -371,6 +394,10 @@ enum Method {
     DeleteConversation,
     Append,
     UpdateStream,
+    Edit,
+    Remove,
+    SetActiveLeaf,
+    Tree,
     History,
     BuildContext,
     Recall,
@@ -392,7 +419,16 @@ enum Method {
 
 impl Method {
     fn makes_work(self) -> bool {
-        matches!(self, Self::UpdateConversation | Self::Append | Self::UpdateStream | Self::BuildContext)
+        matches!(
+            self,
+            Self::UpdateConversation
+                | Self::Append
+                | Self::UpdateStream
+                | Self::Edit
+                | Self::Remove
+                | Self::SetActiveLeaf
+                | Self::BuildContext
+        )
     }
 }
 
@@ -428,10 +464,28 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
             let update: StreamUpdate = from_json(request)?;
             to_json(&engine.update_stream(update).await?)
         }
+        Method::Edit => {
+            let request: EditRequest = from_json(request)?;
+            to_json(&engine.edit(request).await?)
+        }
+        Method::Remove => {
+            let request: RemoveRequest = from_json(request)?;
+            to_json(&engine.remove(request).await?)
+        }
+        Method::SetActiveLeaf => {
+            let request: LeafRequest = from_json(request)?;
+            to_json(&engine.set_active_leaf(request).await?)
+        }
+        Method::Tree => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.tree(&by.id).await?)
+        }
         Method::History => {
-            let range: HistoryRange = from_json(request)?;
-            let HistoryRange { conversation_id, from, to, limit, with_status } = range;
-            let entries = engine.history_entries(&conversation_id, from, to, limit).await?;
+            let HistoryRange { conversation_id: id, from, to, limit, all, with_status } = from_json(request)?;
+            let entries = match all {
+                true => engine.history_of_all_branches(&id, from, to, limit).await?,
+                false => engine.history_entries(&id, from, to, limit).await?,
+            };
             match with_status {
                 true => to_json(&entries),
                 false => to_json(&entries.into_iter().map(|entry| entry.message).collect::<Vec<_>>()),
