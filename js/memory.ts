@@ -98,6 +98,7 @@ export class Memory {
       conversationId: requireId(conversationId, "conversationId"),
       messages: texts,
       ...requireOptions(options, "options"),
+      streaming: false,
     };
     if (texts.length === 0) return [];
     // With ids of their own, messages that are there already are recognised; without, a second try could double them.
@@ -122,7 +123,12 @@ export class Memory {
    */
   async stream(conversationId: string, message: object, options: StreamOptions = {}): Promise<MessageStream> {
     const [text] = toJsonTexts([message]) as [string];
-    const request = { conversationId: requireId(conversationId, "conversationId"), messages: [text], streaming: true, ...requireOptions(options, "options") };
+    const request = {
+      conversationId: requireId(conversationId, "conversationId"),
+      messages: [text],
+      ...requireOptions(options, "options"),
+      streaming: true,
+    };
     const { signal } = options;
     if (signal?.aborted) throw aborted(signal);
     const [begun] = (await this.#write("append", request, false, undefined)) as [AppendedMessage];
