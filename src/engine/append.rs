@@ -229,6 +229,9 @@ impl Engine {
             let conversation = state
                 .conversation(id)
                 .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
+            if edited.is_some() && !conversation.is_loaded() {
+                return Ok(None);
+            }
             let replaced = edited.map(|edited| known.get(edited).ok_or_else(no_such_message)).transpose()?;
             let replaced = replaced.and_then(|located| conversation.message(located.seq));
             let replaced = replaced.map(|message| (message.seq, message.parent_seq));

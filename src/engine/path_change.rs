@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::facts::{self, Changes};
 use crate::key;
 use crate::message::{Role, Seq};
-use crate::ports::{Commit, Key, KeyPart, Query, Store};
+use crate::ports::{Check, Commit, Key, KeyPart, Query, Store};
 use crate::records::{FactRecord, JobKind, SummaryHead};
 use serde::Serialize;
 
@@ -53,6 +53,8 @@ pub(super) struct ShownFacts {
     pub(super) moved: Vec<FactRecord>,
     /// The links from facts to the messages.
     links: Vec<Key>,
+    /// Holds as long as facts are as they were looked at.
+    check: Check,
 }
 
 /// Key of the summary that reaches up to a message.
@@ -196,14 +198,13 @@ impl Engine {
         commit: &mut Commit,
     ) -> Result<Option<(Changes, Stored<FactCounters>)>> {
         let Some(shown) = self.facts_shown_by(id, &[seq]).await? else { return Ok(None) };
-        let (counters, check) = self.fact_counters();
+        let (counters, _) = self.fact_counters();
         let mut changes = facts::withdraw(&shown.sole, &self.all_facts(), counters.next_numbers(), self.now_ms());
         changes.puts.extend(shown.moved.iter().cloned());
         shown.unlink(commit);
         if changes.is_empty() {
             return Ok(None);
         }
-        commit.checks.push(check);
         let stored = self.put_changes(&changes, commit).await?;
         Ok(Some((changes, stored)))
     }
@@ -214,6 +215,7 @@ impl Engine {
         if self.state.borrow().facts.is_empty() {
             return Ok(None);
         }
+        let (_, check) = self.fact_counters();
         let is_meant = |conversation_id: &str, seq: Seq| conversation_id == id && seqs.binary_search(&seq).is_ok();
         let mut links = Vec::new();
         let mut others: Vec<(String, String, Seq)> = Vec::new();
@@ -244,13 +246,14 @@ impl Engine {
             }
         }
         let links: Vec<Key> = links.into_iter().map(|(_, key)| key).collect();
-        Ok((!links.is_empty() || !sole.is_empty()).then_some(ShownFacts { sole, moved, links }))
+        Ok((!links.is_empty() || !sole.is_empty()).then_some(ShownFacts { sole, moved, links, check }))
     }
 }
 
 impl ShownFacts {
     /// Adds the removal of the links to a transaction.
     pub(super) fn unlink(&self, commit: &mut Commit) {
+        commit.checks.push(self.check.clone());
         commit.deletes.extend(self.links.iter().map(|link| (Store::FactSources, link.clone())));
     }
 }

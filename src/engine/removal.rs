@@ -132,6 +132,10 @@ impl Engine {
                 let state = self.state.borrow();
                 let conversation =
                     state.conversation(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
+                if !conversation.is_loaded() {
+                    // Another tab was faster than this look at the tree.
+                    continue;
+                }
                 let removal = Removal::plan(conversation, located.seq, descendants);
                 let check = conversation.stored.check(Store::Conversations, key![id]);
                 (removal, conversation.stored.value.clone(), check)

@@ -150,6 +150,10 @@ impl Engine {
             let (mut record, check, leaf) = {
                 let state = self.state.borrow();
                 let conversation = state.conversation(id).ok_or_else(no_such_message)?;
+                if !conversation.is_loaded() {
+                    // Another tab was faster than this look at the tree.
+                    continue;
+                }
                 let below = if request.descend { conversation.subtree(located.seq).pop() } else { None };
                 let check = conversation.stored.check(Store::Conversations, key![id]);
                 (conversation.stored.value.clone(), check, below.unwrap_or(located.seq))

@@ -150,8 +150,8 @@ impl Database {
             key.0
                 .iter()
                 .map(|part| match part {
-                    super::KeyPart::Number(_) => size_of::<u64>(),
-                    super::KeyPart::Text(text) => text.len(),
+                    KeyPart::Number(_) => size_of::<u64>(),
+                    KeyPart::Text(text) => text.len(),
                 })
                 .sum::<usize>()
         };
