@@ -470,12 +470,13 @@ fn a_compaction_under_way_loses_against_a_turn_of_the_path() {
             say(&engine, 0..16).await;
             let turn = async {
                 match which {
-                    0 => drop(edit(&other, "m4", message("user", &marked(104))).await.unwrap()),
-                    1 => drop(set_leaf(&other, "m5", false).await.unwrap()),
-                    _ => drop(remove(&other, "m4", false).await),
+                    0 => edit(&other, "m4", message("user", &marked(104))).await.unwrap().invalidated,
+                    1 => set_leaf(&other, "m5", false).await.unwrap().invalidated,
+                    _ => remove(&other, "m4", false).await,
                 }
             };
-            let (compacted, ()) = futures_util::future::join(engine.compact("c", true), turn).await;
+            let (compacted, invalidated) = futures_util::future::join(engine.compact("c", true), turn).await;
+            assert!(invalidated.messages > 0);
             compacted.unwrap();
             check_summary(&engine).await;
             check_summary(&other).await;
@@ -540,7 +541,8 @@ fn another_tab_sees_the_turn_and_the_removal() {
         // Both turn at once: one of them is the last, and both tabs agree.
         let (first, second) =
             futures_util::future::join(set_leaf(&one, "c2", false), set_leaf(&other, "b", false)).await;
-        (first.unwrap(), second.unwrap());
+        first.unwrap();
+        second.unwrap();
         assert_eq!(path(&one).await, path(&other).await);
         remove(&one, "b", false).await;
         assert!(!finds(&other, "turquoise").await);
@@ -883,8 +885,7 @@ proptest! {
             one.settled().await.unwrap();
             check_summary(&other).await;
             // No user message is read twice, and none that was imported.
-            let requests = world.model.clone().unwrap();
-            let requests = requests.requests.borrow();
+            let requests = world.model.take().unwrap().requests.take();
             let mut read = BTreeSet::new();
             for request in requests.iter().filter(|request| request.purpose == Purpose::Extract) {
                 let shown = request.prompt.split("MESSAGES\n").nth(1).unwrap();
@@ -892,7 +893,6 @@ proptest! {
                     assert!(read.insert(line.to_owned()), "{line} was read twice");
                 }
             }
-            world.model = None;
             let engine = world.open().await;
             check(&engine, &model).await;
             check_search(&engine, &model).await;

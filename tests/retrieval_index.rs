@@ -352,6 +352,14 @@ proptest! {
                     }
                     live.retain(|other| (other.conversation, other.seq) != (spoken.conversation, spoken.seq));
                 }
+                4 => {
+                    let goes = |other: &Spoken| other.conversation == spoken.conversation && other.seq >= spoken.seq;
+                    let gone = live.iter().filter(|other| goes(other));
+                    let documents: Vec<u32> =
+                        gone.filter_map(|other| index.find(other.conversation, other.seq)).collect();
+                    index.remove_all(spoken.conversation, &documents);
+                    live.retain(|other| !goes(other));
+                }
                 _ => {
                     put(&mut index, spoken);
                     live.retain(|other| (other.conversation, other.seq) != (spoken.conversation, spoken.seq));

@@ -62,7 +62,7 @@ impl Removal {
         let leaf = conversation.leaf_seq();
         let leaf = if goes(leaf) {
             let before = conversation.path().rev().find(|message| !goes(message.seq));
-            before.or_else(|| stays.last()).map_or(0, |message| message.seq)
+            before.or_else(|| stays.clone().next_back()).map_or(0, |message| message.seq)
         } else {
             leaf
         };

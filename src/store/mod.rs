@@ -26,7 +26,8 @@ pub enum Store {
     Messages,
     /// Message id to seq; key: conversation, message id.
     MessageIds,
-    /// [`crate::records::SummaryNode`]; key: conversation, level, first seq.
+    /// [`crate::records::SummaryNode`]; key: conversation, level, first seq. And the last few
+    /// [`crate::records::SummaryHead`]s, for the day when the active path turns; key: conversation, `head`, cursor.
     Summaries,
     /// [`crate::records::SummaryHead`]; key: conversation.
     SummaryHeads,
