@@ -43,6 +43,9 @@ pub enum Format {
     /// OpenAI chat completions.
     #[serde(rename = "openai")]
     OpenAi,
+    /// OpenAI Responses: a message is one item of its list.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
     /// Anthropic Messages.
     #[serde(rename = "anthropic")]
     Anthropic,
@@ -52,13 +55,22 @@ pub enum Format {
     /// AI SDK, `ModelMessage` (has `content`).
     #[serde(rename = "ai-sdk-model")]
     AiSdkModel,
+    /// Gemini `contents`.
+    #[serde(rename = "gemini")]
+    Gemini,
+    /// LangChain messages: stored form, plain objects, or the JSON of the classes.
+    #[serde(rename = "langchain")]
+    LangChain,
 }
 
 crate::json_reader::json_names!(Format {
     OpenAi: "openai",
+    OpenAiResponses: "openai-responses",
     Anthropic: "anthropic",
     AiSdkUi: "ai-sdk-ui",
-    AiSdkModel: "ai-sdk-model"
+    AiSdkModel: "ai-sdk-model",
+    Gemini: "gemini",
+    LangChain: "langchain"
 });
 
 /// One part of a message, in the order in which it was said.
@@ -111,7 +123,7 @@ pub struct Message {
     pub id: Option<String>,
     /// Who speaks.
     pub role: Role,
-    /// Speaker's name (OpenAI `name`), where given.
+    /// Speaker's name (`name` of OpenAI and LangChain), where given.
     pub name: Option<String>,
     /// The parts in order. An empty message has none.
     pub parts: Vec<Part>,

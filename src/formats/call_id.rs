@@ -1,9 +1,11 @@
 //! Call ids and tool names of a request that is being written.
 //!
 //! Ids are not touched (R16), with one exception: Anthropic takes only letters, digits, `_` and `-` in them, and none
-//! twice in a request. Other formats' histories hold `functions.search:0` or `call_0` in every turn; where such a call
-//! and its result are both projected, they get an id that Anthropic takes.
+//! twice in a request; OpenAI Responses pairs by id across the whole request. Other formats' histories hold
+//! `functions.search:0` or `call_0` in every turn; where such a call and its result are both projected, they get an id
+//! that both take.
 
+use super::read::GeminiPlaces;
 use super::source::Source;
 use crate::message::{Format, Part};
 use crate::sorted_map::{SortedMap, SortedSet};
@@ -19,20 +21,33 @@ pub(super) struct CallIds<'a> {
     current: SortedMap<&'a str, String>,
     /// The tool that the last call of an id names.
     names: SortedMap<&'a str, &'a str>,
+    /// The ids of the last Gemini calls that have one, by what a response without an id calls them.
+    by_place: SortedMap<String, &'a str>,
+    /// The target is Gemini, where a call without an id is answered without one.
+    keeps_places: bool,
 }
 
 impl<'a> CallIds<'a> {
     pub fn new(sources: &[Source<'a>], target: Format) -> Self {
-        let renames = target == Format::Anthropic;
+        let renames = matches!(target, Format::Anthropic | Format::OpenAiResponses);
         let native = sources.iter().filter(|source| renames && source.format == target);
         let kept = native.flat_map(|source| source.message.result_ids()).collect();
-        Self { renames, kept, used: SortedMap::new(), current: SortedMap::new(), names: SortedMap::new() }
+        Self {
+            renames,
+            kept,
+            used: SortedMap::new(),
+            current: SortedMap::new(),
+            names: SortedMap::new(),
+            by_place: SortedMap::new(),
+            keeps_places: target == Format::Gemini,
+        }
     }
 
     /// Takes note of a part that is about to be written, `native` when it goes out as it is.
     pub fn learn(&mut self, part: &'a Part, native: bool) {
         let Part::ToolCall { id, name, .. } = part else { return };
         self.names.insert(id, name);
+        self.by_place.remove(id.as_str());
         if !self.renames {
             return;
         }
@@ -46,6 +61,19 @@ impl<'a> CallIds<'a> {
             self.current.remove(id.as_str());
         } else {
             self.current.insert(id, taken);
+        }
+    }
+
+    /// Takes note of what responses without ids call the calls of a Gemini message.
+    pub fn learn_places(&mut self, source: &Source<'a>) {
+        if source.format != Format::Gemini {
+            return;
+        }
+        let mut places = GeminiPlaces::default();
+        for part in &source.message.parts {
+            if let Part::ToolCall { id, name, provider_executed: false, .. } = part {
+                self.by_place.insert(places.next_id(true, name), id);
+            }
         }
     }
 
@@ -71,13 +99,17 @@ impl<'a> CallIds<'a> {
         }
     }
 
-    /// The id in the request of the last call with this id.
+    /// The id in the request of the last call with this id; empty for one that has none there.
     pub fn id<'b>(&self, id: &'b str) -> Cow<'b, str> {
-        self.current.get(id).map_or(Cow::Borrowed(id), |id| Cow::Owned(id.clone()))
+        match self.by_place.get(id) {
+            Some(own) if *own == id && self.keeps_places => Cow::Borrowed(""),
+            Some(own) if *own != id => Cow::Owned(self.current.get(own).map_or(*own, String::as_str).to_owned()),
+            _ => self.current.get(id).map_or(Cow::Borrowed(id), |id| Cow::Owned(id.clone())),
+        }
     }
 
     /// The tool's name of the last call with this id.
     pub fn name(&self, id: &str) -> Option<&'a str> {
-        self.names.get(id).copied()
+        self.names.get(self.by_place.get(id).copied().unwrap_or(id)).copied()
     }
 }

@@ -4,7 +4,10 @@ use super::call_id::CallIds;
 use super::element::{Content, Element, elements};
 use super::json::Object;
 use super::media::Media;
+use super::reference::is_reference;
 use super::repair::{Repair, repaired};
+use super::response_items;
+use super::signature::sign_current_turn;
 use super::source::{Opened, Source, is_marker};
 use super::write::{self, Envelope, Item};
 use crate::json_text::value_text;
@@ -76,7 +79,12 @@ pub fn render_repaired(sources: &[Source<'_>], target: Format) -> Rendered {
     for bundle in bundles(elements, sources, target) {
         renderer.push(&bundle);
     }
-    Rendered { repairs, ..renderer.rendered }
+    let mut rendered = Rendered { repairs, ..renderer.rendered };
+    if target == Format::Gemini {
+        let signed = sign_current_turn(&mut rendered.messages);
+        rendered.repairs.extend(signed);
+    }
+    rendered
 }
 
 /// What goes into one message of the request.
@@ -91,7 +99,13 @@ struct Bundle {
 fn bundles(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Vec<Bundle> {
     let mut bundles: Vec<Bundle> = Vec::new();
     for element in elements {
-        if target == Format::OpenAi && element.role == Role::Tool {
+        if target == Format::OpenAiResponses {
+            let (role, items) = (element.role, response_items::apart(element, sources));
+            let bundle = |contents: Vec<Content>| Some(Bundle { role, source: contents.first()?.source(), contents });
+            bundles.extend(items.into_iter().filter_map(bundle));
+            continue;
+        }
+        if matches!(target, Format::OpenAi | Format::LangChain) && element.role == Role::Tool {
             // One message per result; nothing else has a place in a tool message.
             let is_result = |content: &Content| !matches!(content.part(sources), Some(part) if !matches!(part, Part::ToolResult { .. }));
             bundles.extend(element.contents.into_iter().filter(is_result).map(|content| Bundle {
@@ -104,7 +118,7 @@ fn bundles(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Ve
         match bundles.last_mut() {
             Some(last) if joins(last, &element, target) => {
                 last.contents.extend(element.contents);
-                if target == Format::Anthropic {
+                if answers_as_user(target) {
                     last.role = element.role;
                 }
             }
@@ -117,17 +131,23 @@ fn bundles(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Ve
 fn joins(bundle: &Bundle, element: &Element, target: Format) -> bool {
     let shares_source = || bundle.contents.iter().any(|content| content.source() == element.source);
     match (target, bundle.role, element.role) {
-        (Format::Anthropic, Role::Tool, Role::Tool) => true,
-        (Format::Anthropic, Role::Tool, Role::User) => shares_source(),
+        (Format::Anthropic | Format::Gemini, Role::Tool, Role::Tool) => true,
+        (Format::Anthropic | Format::Gemini, Role::Tool, Role::User) => shares_source(),
         (Format::AiSdkUi, Role::Assistant, Role::Tool) => true,
         (Format::AiSdkUi, Role::Assistant, Role::Assistant) => bundle.source == element.source,
         _ => false,
     }
 }
 
-/// A role and a text and nothing else: the same message in OpenAI's, Anthropic's and the AI SDK's model format.
+/// Whether tool results are what a user says in this format.
+fn answers_as_user(format: Format) -> bool {
+    matches!(format, Format::Anthropic | Format::Gemini)
+}
+
+/// A role and a text and nothing else: the same message in both of OpenAI's, in Anthropic's and the AI SDK's model format.
 fn is_shared_shape(source: &Source<'_>, target: Format) -> bool {
-    if source.format == Format::AiSdkUi || target == Format::AiSdkUi {
+    let is_other = |format| matches!(format, Format::AiSdkUi | Format::Gemini | Format::LangChain);
+    if is_other(source.format) || is_other(target) {
         return false;
     }
     let [Part::Text(text)] = source.message.parts.as_slice() else { return false };
@@ -156,6 +176,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
     fn push_raw(&mut self, index: usize) {
         let Some(source) = self.sources.get(index) else { return };
         source.message.parts.iter().for_each(|part| self.calls.learn(part, true));
+        self.calls.learn_places(source);
         self.rendered.messages.push(RenderedMessage {
             json: source.raw.to_owned(),
             seqs: source.seq.into_iter().collect(),
@@ -226,11 +247,17 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 self.calls.learn(part, self.is_native(content.source()));
             }
         }
+        for source in used.iter().filter_map(|index| self.sources.get(*index)) {
+            self.calls.learn_places(source);
+        }
         let mut items = Vec::with_capacity(bundle.contents.len());
         let mut lossy = false;
         for content in &bundle.contents {
             match content {
-                Content::Stub { call_id, name, .. } => items.push(Item::Stub { id: self.calls.id(call_id), name }),
+                Content::Stub { source, call_id, name } => {
+                    let call = opened.get(source).filter(|_| self.is_native(*source)).map(|opened| &opened.object);
+                    items.push(Item::Stub { id: self.calls.id(call_id), name, call });
+                }
                 Content::Part { source, index } => {
                     let (Some(source), Some(part)) = (self.sources.get(*source), content.part(self.sources)) else {
                         continue;
@@ -244,10 +271,10 @@ impl<'s, 'a> Renderer<'s, 'a> {
             }
         }
         let envelope = self.envelope(bundle, used, opened);
-        lossy |= self.target != Format::OpenAi
+        lossy |= !matches!(self.target, Format::OpenAi | Format::LangChain)
             && used.iter().any(|index| self.sources.get(*index).is_some_and(|source| source.message.name.is_some()));
         let role = match (self.target, bundle.role) {
-            (Format::Anthropic, Role::Tool) => Role::User,
+            (target, Role::Tool) if answers_as_user(target) => Role::User,
             (_, role) => role,
         };
         let seqs = used.iter().filter_map(|index| self.sources.get(*index)?.seq).collect();
@@ -264,7 +291,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
         opened: &'b SortedMap<usize, Opened>,
     ) -> Envelope<'b> {
         // A tool message may be made of results that an assistant message held: then the fields are not its own.
-        let has_role = |role: Role| role == bundle.role || self.target == Format::Anthropic && role != Role::Assistant;
+        let has_role = |role: Role| role == bundle.role || answers_as_user(self.target) && role != Role::Assistant;
         let is_own = self.is_native(bundle.source)
             && self.sources.get(bundle.source).is_some_and(|source| has_role(source.message.role));
         let keeps_fields = used.len() == 1 || self.target == Format::AiSdkUi;
@@ -291,9 +318,9 @@ impl<'s, 'a> Renderer<'s, 'a> {
         origin: Option<&'b Opened>,
         lossy: &mut bool,
     ) -> Option<Item<'b>> {
-        let block = origin.and_then(|origin| Some((origin, origin.blocks.get(index)?)));
-        let value = block.and_then(|(origin, block)| block.slot.of(&origin.object));
-        if let (true, Some((_, block)), Some(value)) = (source.format == self.target, block, value) {
+        let block = origin.and_then(|origin| origin.blocks.get(index));
+        let value = origin.and_then(|origin| origin.value(index, source.format));
+        if let (true, Some(block), Some(value)) = (source.format == self.target, block, value) {
             return Some(Item::Native { value, slot: block.slot, part });
         }
         let within_ai_sdk = matches!(source.format, Format::AiSdkUi | Format::AiSdkModel)
@@ -329,6 +356,10 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 }
             }
             Part::Other { kind } if kind == "step-start" => None,
+            Part::Other { kind } if is_reference(kind) => {
+                *lossy = true;
+                Some(Item::Text(format!("[{kind}: not available here]").into()))
+            }
             Part::Reasoning(_) | Part::ToolResult { .. } | Part::Other { .. } => {
                 *lossy = true;
                 None

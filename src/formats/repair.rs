@@ -1,12 +1,16 @@
 //! Repair: from the elements of a window to elements that every provider takes. Stored messages are not touched.
 
 use super::element::{Content, Element};
+use super::read::GeminiPlaces;
+use super::response_items::{self, Partners};
 use super::source::{Source, is_marker, says_something};
 use crate::message::{Format, Part, Role, Seq};
 use crate::sorted_map::{SortedMap, SortedSet};
 
 /// The output of a result that was made up for an interrupted call.
 pub const STUB_OUTPUT: &str = "[result omitted]";
+
+const ORPHANED_REASONING: &str = "reasoning without the item that it led to left out";
 
 /// One thing that was changed on the way out, for the receipt.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -19,17 +23,20 @@ pub struct Repair {
     pub what: &'static str,
 }
 
-/// Elements that keep R1, R2, R5-R7, R9, R10, R14 and R16 in the target format, and what was done for it.
+/// Elements that keep R1-R7, R9, R10, R14, R16 and R19 in the target format, and what was done for it.
 pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> (Vec<Element>, Vec<Repair>) {
     let mut window = Window { sources, target, elements, repairs: Vec::new() };
     window.note_misplaced_parts();
+    let partners = window.join_reasoning();
     window.drop_empty();
+    window.elements = response_items::join_turns(std::mem::take(&mut window.elements), sources);
     window.drop_before_first_user();
     window.drop_unpaired_provider_parts();
     window.drop_empty();
     window.pair_calls();
     // A dropped ending may hold the result of a provider's call that stands earlier, and so on.
     loop {
+        window.drop_orphaned_reasoning(&partners);
         window.drop_trailing_assistant();
         if !window.drop_unpaired_provider_parts() {
             break;
@@ -51,8 +58,12 @@ impl<'a> Window<'_, 'a> {
         content.part(self.sources)
     }
 
+    fn format(&self, source: usize) -> Option<Format> {
+        self.sources.get(source).map(|source| source.format)
+    }
+
     fn is_native(&self, source: usize) -> bool {
-        self.sources.get(source).is_some_and(|source| source.format == self.target)
+        self.format(source) == Some(self.target)
     }
 
     fn note(&mut self, rule: &'static str, source: usize, what: &'static str) {
@@ -63,8 +74,10 @@ impl<'a> Window<'_, 'a> {
     /// The rule of pairing in the target format.
     fn pairing_rule(&self) -> &'static str {
         match self.target {
-            Format::OpenAi => "R1",
+            Format::OpenAi | Format::LangChain => "R1",
             Format::Anthropic => "R2",
+            Format::Gemini => "R3",
+            Format::OpenAiResponses => "R4",
             Format::AiSdkUi | Format::AiSdkModel => "R6",
         }
     }
@@ -77,13 +90,33 @@ impl<'a> Window<'_, 'a> {
         for (index, source) in self.sources.iter().enumerate() {
             let (role, parts) = (source.message.role, &source.message.parts);
             let results_first = parts.iter().skip_while(|part| is_result(part)).all(|part| !is_result(part));
-            if role == Role::User && self.target == Format::Anthropic && !results_first {
-                self.note("R2", index, "tool results moved in front of the text of their message");
+            let puts_first = matches!(self.target, Format::Anthropic | Format::Gemini);
+            if role == Role::User && puts_first && !results_first {
+                self.note(self.pairing_rule(), index, "tool results moved in front of the text of their message");
             }
             if matches!(role, Role::User | Role::Tool) && parts.iter().any(is_call) {
                 self.note(self.pairing_rule(), index, "call outside an assistant message left out");
             }
         }
+    }
+
+    /// R19: reasoning stands in front of the item that it led to, or it is dropped.
+    fn join_reasoning(&mut self) -> Partners {
+        let (elements, partners) = response_items::join_reasoning(std::mem::take(&mut self.elements), self.sources);
+        self.elements = elements;
+        partners
+    }
+
+    /// R19: where the item behind it was left out.
+    fn drop_orphaned_reasoning(&mut self, partners: &Partners) {
+        let mut elements = std::mem::take(&mut self.elements);
+        for element in &mut elements {
+            for source in response_items::take_orphaned_reasoning(element, partners) {
+                self.note("R19", source, ORPHANED_REASONING);
+            }
+        }
+        elements.retain(|element| !element.contents.is_empty());
+        self.elements = elements;
     }
 
     /// R14. For Anthropic also blank text beside other content, which it refuses.
@@ -105,7 +138,10 @@ impl<'a> Window<'_, 'a> {
             if !full {
                 let is_silent =
                     |content: &Content| matches!(self.part(content), Some(Part::Other { kind }) if is_marker(kind));
-                if element.contents.is_empty() || !element.contents.iter().all(is_silent) {
+                let is_reasoning = |content: &Content| matches!(self.part(content), Some(Part::Reasoning(_)));
+                if native && self.target == Format::OpenAiResponses && element.contents.iter().any(is_reasoning) {
+                    self.note("R19", element.source, ORPHANED_REASONING);
+                } else if element.contents.is_empty() || !element.contents.iter().all(is_silent) {
                     self.note("R14", element.source, "empty message left out");
                 }
                 continue;
@@ -155,7 +191,9 @@ impl<'a> Window<'_, 'a> {
             for content in &element.contents {
                 match self.part(content) {
                     // Twice in one message (R16): the second goes, and so its result.
-                    Some(Part::ToolCall { id, provider_executed: true, .. }) if !ids.insert(id.as_str()) => {
+                    Some(Part::ToolCall { id, provider_executed: true, .. })
+                        if !ids.insert((content.source(), id.as_str())) =>
+                    {
                         unpaired.push(content.clone());
                     }
                     Some(Part::ToolCall { id, provider_executed: true, .. }) => {
@@ -210,7 +248,8 @@ impl<'a> Window<'_, 'a> {
                 self.take_answers(&mut round, answer, &moved);
             }
             for call in round.missing() {
-                if let Some(content) = places.late_answer(&call.id, at, end, &moved) {
+                let late = |id: &str| places.late_answer(id, at, end, &moved);
+                if let Some(content) = late(&call.id).or_else(|| late(call.place.as_deref()?)) {
                     self.note(self.pairing_rule(), content.source(), "late tool result moved to its call");
                     moved.extend(position(&content));
                     round.answer(&call.id, content);
@@ -225,14 +264,18 @@ impl<'a> Window<'_, 'a> {
     /// The element without repeated calls (R16), and its client-side calls.
     fn said_and_called(&mut self, element: &Element) -> (Option<Element>, Vec<Call>) {
         let (mut said, mut calls, mut ids) = (element.clone(), Vec::new(), SortedSet::new());
+        let mut places = GeminiPlaces::default();
         said.contents.clear();
         for content in &element.contents {
             if let Some(Part::ToolCall { id, name, provider_executed: false, .. }) = self.part(content) {
+                let is_gemini = self.format(content.source()) == Some(Format::Gemini);
+                let place = is_gemini.then(|| places.next_id(true, name));
                 if !ids.insert(id) {
                     self.note("R16", element.source, "second call with the same id in one message left out");
                     continue;
                 }
-                calls.push(Call { id: id.clone(), name: name.clone(), source: element.source, is_answered: false });
+                let (id, name, source) = (id.clone(), name.clone(), content.source());
+                calls.push(Call { id, place, name, source, is_answered: false });
             }
             said.contents.push(content.clone());
         }
@@ -310,6 +353,8 @@ fn position(content: &Content) -> Option<(usize, usize)> {
 #[derive(Clone)]
 struct Call {
     id: String,
+    /// What a Gemini response without an id calls it.
+    place: Option<String>,
     name: String,
     source: usize,
     is_answered: bool,
@@ -327,7 +372,16 @@ struct Round {
 
 impl Round {
     fn of(calls: Vec<Call>) -> Self {
-        let by_id = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
+        let mut by_id = SortedMap::new();
+        for (index, call) in calls.iter().enumerate() {
+            if let Some(place) = call.place.clone() {
+                by_id.insert(place, index);
+            }
+        }
+        // An id that was given goes before one that was made.
+        for (index, call) in calls.iter().enumerate() {
+            by_id.insert(call.id.clone(), index);
+        }
         Self { calls, by_id, answers: Vec::new(), approvals: 0 }
     }
 
@@ -351,7 +405,8 @@ impl Round {
 /// Where in the window each id is called and answered.
 #[derive(Default)]
 struct Places<'a> {
-    called: SortedMap<&'a str, Vec<usize>>,
+    /// By what a Gemini response without an id calls it, too.
+    called: SortedMap<String, Vec<usize>>,
     answered: SortedMap<&'a str, Vec<(usize, Content)>>,
 }
 
@@ -359,10 +414,16 @@ impl<'a> Places<'a> {
     fn of(elements: &[Element], sources: &[Source<'a>]) -> Self {
         let mut places = Self::default();
         for (at, element) in elements.iter().enumerate() {
+            let mut by_place = GeminiPlaces::default();
             for content in &element.contents {
                 match (content.part(sources), element.role) {
-                    (Some(Part::ToolCall { id, provider_executed: false, .. }), Role::Assistant) => {
-                        places.called.get_or_default(id).push(at);
+                    (Some(Part::ToolCall { id, name, provider_executed: false, .. }), Role::Assistant) => {
+                        places.called.get_or_default(id.clone()).push(at);
+                        let format = sources.get(content.source()).map(|source| source.format);
+                        let place = by_place.next_id(true, name);
+                        if format == Some(Format::Gemini) && place != *id {
+                            places.called.get_or_default(place).push(at);
+                        }
                     }
                     (Some(Part::ToolResult { call_id, .. }), Role::Tool) => {
                         places.answered.get_or_default(call_id).push((at, content.clone()));
@@ -382,7 +443,7 @@ impl<'a> Places<'a> {
             .get(first..)?
             .iter()
             .find(|(_, content)| position(content).is_none_or(|position| !moved.contains(&position)))?;
-        let calls = self.called.get(id)?;
+        let calls = self.called.get(id).map_or(&[][..], Vec::as_slice);
         let next_call = calls.get(calls.partition_point(|&at| at <= call)).copied().unwrap_or(usize::MAX);
         (*at < next_call).then(|| content.clone())
     }

@@ -2,8 +2,10 @@
 
 use super::json::Object;
 use super::read::{self, Block};
+use super::reference::is_reference;
 use super::{MAX_NESTING, json};
 use crate::message::{Format, Message, Part, Role, Seq};
+use serde_json::Value;
 
 /// A message that is to be sent: what the caller gave, and what it was read as.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +59,11 @@ impl Opened {
         let blocks = read::blocks(&object, source.format, source.message.role).ok()?;
         Some(Self { object, blocks })
     }
+
+    /// The value of a part.
+    pub fn value(&self, part: usize, format: Format) -> Option<&Value> {
+        self.blocks.get(part)?.slot.of(read::body(&self.object, format))
+    }
 }
 
 /// Whether a provider is told anything by this part. `native`: the request is in the part's own format, so that parts
@@ -66,7 +73,7 @@ pub(super) fn says_something(part: &Part, native: bool) -> bool {
         Part::Text(text) => !text.trim().is_empty(),
         Part::Reasoning(_) => false,
         Part::ToolCall { .. } | Part::ToolResult { .. } | Part::Media { .. } => true,
-        Part::Other { kind } => native && !is_marker(kind) && !kind.starts_with("tool-approval-"),
+        Part::Other { kind } => is_reference(kind) || native && !is_marker(kind) && !kind.starts_with("tool-approval-"),
     }
 }
 

@@ -4,9 +4,13 @@
 
 mod ai_sdk;
 mod anthropic;
+mod gemini;
+mod langchain;
 mod openai;
+mod openai_responses;
 
 use crate::message::Format;
+use crate::sorted_map::SortedSet;
 use serde_json::Value;
 
 /// A rule that a request breaks.
@@ -20,7 +24,7 @@ pub struct Violation {
     pub what: &'static str,
 }
 
-/// Everything in a request that breaks R1, R2, R5, R6, R9, R10, R12, R14 or R16 in this format; nothing: a provider
+/// Everything in a request that breaks R1-R6, R9, R10, R12, R14, R16, R18 or R19 in this format; nothing: a provider
 /// takes it. An empty request is accepted: it is for the caller to have something to say.
 #[must_use]
 pub fn validate(messages: &[Value], format: Format) -> Vec<Violation> {
@@ -31,7 +35,8 @@ pub fn validate(messages: &[Value], format: Format) -> Vec<Violation> {
             found.add("R12", index, "system message among the messages");
         }
     }
-    if messages.first().is_some_and(|first| first["role"] != "user") {
+    let has_roles = !matches!(format, Format::OpenAiResponses | Format::Gemini | Format::LangChain);
+    if has_roles && messages.first().is_some_and(|first| first["role"] != "user") {
         found.add("R9", 0, "the first message is not a user's");
     }
     match format {
@@ -39,6 +44,9 @@ pub fn validate(messages: &[Value], format: Format) -> Vec<Violation> {
         Format::Anthropic => anthropic::check(messages, &mut found),
         Format::AiSdkUi => ai_sdk::check_ui(messages, &mut found),
         Format::AiSdkModel => ai_sdk::check_model(messages, &mut found),
+        Format::OpenAiResponses => openai_responses::check(messages, &mut found),
+        Format::Gemini => gemini::check(messages, &mut found),
+        Format::LangChain => langchain::check(messages, &mut found),
     }
     found.0
 }
@@ -57,6 +65,16 @@ impl Findings {
             self.add("R10", messages.len() - 1, "the last message is neither a user's nor a tool's");
         }
     }
+}
+
+/// Whether an id stands twice in a list.
+fn repeats<'a>(ids: impl Iterator<Item = &'a str>) -> bool {
+    let mut seen = SortedSet::new();
+    let mut repeats = false;
+    for id in ids {
+        repeats |= !seen.insert(id);
+    }
+    repeats
 }
 
 /// Whether a value is a text of nothing but white space, or no text at all.

@@ -3,7 +3,10 @@
 mod ai_sdk_model;
 mod ai_sdk_ui;
 mod anthropic;
+mod gemini;
+mod langchain;
 mod openai;
+mod openai_responses;
 
 use super::json::{self, Object};
 use super::read::Slot;
@@ -24,8 +27,8 @@ pub(super) enum Item<'a> {
     Call { id: Cow<'a, str>, name: &'a str, arguments: &'a str, provider_executed: bool },
     /// A result.
     Result { id: Cow<'a, str>, name: String, output: &'a str, is_error: bool },
-    /// A made-up result.
-    Stub { id: Cow<'a, str>, name: &'a str },
+    /// A made-up result. `call`: the message of its call, where that is in the target format already.
+    Stub { id: Cow<'a, str>, name: &'a str, call: Option<&'a Object> },
     /// Media, written for the target.
     Media(Value),
 }
@@ -58,6 +61,9 @@ pub(super) fn message(target: Format, envelope: &Envelope<'_>, items: &[Item<'_>
         Format::Anthropic => anthropic::message(envelope, items),
         Format::AiSdkUi => ai_sdk_ui::message(envelope, items),
         Format::AiSdkModel => ai_sdk_model::message(envelope, items),
+        Format::OpenAiResponses => openai_responses::message(envelope, items),
+        Format::Gemini => gemini::message(envelope, items),
+        Format::LangChain => langchain::message(envelope, items),
     }
     .map(Value::Object)
 }
