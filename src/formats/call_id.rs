@@ -5,7 +5,7 @@
 //! `functions.search:0` or `call_0` in every turn; where such a call and its result are both projected, they get an id
 //! that both take.
 
-use super::read::GeminiPlaces;
+use super::read::is_positional_id;
 use super::source::Source;
 use crate::message::{Format, Part};
 use crate::sorted_map::{SortedMap, SortedSet};
@@ -21,10 +21,9 @@ pub(super) struct CallIds<'a> {
     current: SortedMap<&'a str, String>,
     /// The tool that the last call of an id names.
     names: SortedMap<&'a str, &'a str>,
-    /// The ids of the last Gemini calls that have one, by what a response without an id calls them.
-    by_place: SortedMap<String, &'a str>,
-    /// The target is Gemini, where a call without an id is answered without one.
-    keeps_places: bool,
+    /// Gemini calls that have no id, by what stands in for one: in Gemini they are answered without one.
+    unnamed: SortedSet<&'a str>,
+    is_gemini: bool,
 }
 
 impl<'a> CallIds<'a> {
@@ -38,8 +37,8 @@ impl<'a> CallIds<'a> {
             used: SortedMap::new(),
             current: SortedMap::new(),
             names: SortedMap::new(),
-            by_place: SortedMap::new(),
-            keeps_places: target == Format::Gemini,
+            unnamed: SortedSet::new(),
+            is_gemini: target == Format::Gemini,
         }
     }
 
@@ -47,7 +46,11 @@ impl<'a> CallIds<'a> {
     pub fn learn(&mut self, part: &'a Part, native: bool) {
         let Part::ToolCall { id, name, .. } = part else { return };
         self.names.insert(id, name);
-        self.by_place.remove(id.as_str());
+        if self.is_gemini && native && is_positional_id(id) {
+            self.unnamed.insert(id);
+        } else {
+            self.unnamed.remove(id.as_str());
+        }
         if !self.renames {
             return;
         }
@@ -61,19 +64,6 @@ impl<'a> CallIds<'a> {
             self.current.remove(id.as_str());
         } else {
             self.current.insert(id, taken);
-        }
-    }
-
-    /// Takes note of what responses without ids call the calls of a Gemini message.
-    pub fn learn_places(&mut self, source: &Source<'a>) {
-        if source.format != Format::Gemini {
-            return;
-        }
-        let mut places = GeminiPlaces::default();
-        for part in &source.message.parts {
-            if let Part::ToolCall { id, name, provider_executed: false, .. } = part {
-                self.by_place.insert(places.next_id(true, name), id);
-            }
         }
     }
 
@@ -101,15 +91,14 @@ impl<'a> CallIds<'a> {
 
     /// The id in the request of the last call with this id; empty for one that has none there.
     pub fn id<'b>(&self, id: &'b str) -> Cow<'b, str> {
-        match self.by_place.get(id) {
-            Some(own) if *own == id && self.keeps_places => Cow::Borrowed(""),
-            Some(own) if *own != id => Cow::Owned(self.current.get(own).map_or(*own, String::as_str).to_owned()),
-            _ => self.current.get(id).map_or(Cow::Borrowed(id), |id| Cow::Owned(id.clone())),
+        if self.unnamed.contains(id) {
+            return Cow::Borrowed("");
         }
+        self.current.get(id).map_or(Cow::Borrowed(id), |id| Cow::Owned(id.clone()))
     }
 
     /// The tool's name of the last call with this id.
     pub fn name(&self, id: &str) -> Option<&'a str> {
-        self.names.get(self.by_place.get(id).copied().unwrap_or(id)).copied()
+        self.names.get(id).copied()
     }
 }

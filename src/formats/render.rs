@@ -5,7 +5,7 @@ use super::element::{Content, Element, elements};
 use super::json::Object;
 use super::media::Media;
 use super::reference::is_reference;
-use super::repair::{Repair, repaired};
+use super::repair::{Answers, Repair, Repaired, repaired};
 use super::response_items;
 use super::signature::sign_current_turn;
 use super::source::{Opened, Source, is_marker};
@@ -74,8 +74,9 @@ pub fn render(sources: &[Source<'_>], target: Format) -> Rendered {
 /// [`Rendered::repairs`]. Where nothing is left to be sent (no user message at all), there are no messages.
 #[must_use]
 pub fn render_repaired(sources: &[Source<'_>], target: Format) -> Rendered {
-    let (elements, repairs) = repaired(elements(sources), sources, target);
+    let Repaired { elements, repairs, answers } = repaired(elements(sources), sources, target);
     let mut renderer = Renderer::new(sources, target);
+    renderer.answers = answers;
     for bundle in bundles(elements, sources, target) {
         renderer.push(&bundle);
     }
@@ -98,7 +99,10 @@ struct Bundle {
 /// Puts elements together to messages as the target format has them.
 fn bundles(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Vec<Bundle> {
     let mut bundles: Vec<Bundle> = Vec::new();
-    for element in elements {
+    for mut element in elements {
+        if target == Format::AiSdkUi && element.role == Role::Assistant {
+            put_calls_last(&mut element, sources);
+        }
         if target == Format::OpenAiResponses {
             let (role, items) = (element.role, response_items::apart(element, sources));
             let bundle = |contents: Vec<Content>| Some(Bundle { role, source: contents.first()?.source(), contents });
@@ -126,6 +130,18 @@ fn bundles(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Ve
         }
     }
     bundles
+}
+
+/// In a UI message text behind calls is a new step, and other formats have no steps.
+fn put_calls_last(element: &mut Element, sources: &[Source<'_>]) {
+    if sources.get(element.source).is_some_and(|source| source.format == Format::AiSdkUi) {
+        return;
+    }
+    let is_call =
+        |content: &Content| matches!(content.part(sources), Some(Part::ToolCall { provider_executed: false, .. }));
+    let (mut calls, mut said): (Vec<_>, Vec<_>) = element.contents.drain(..).partition(is_call);
+    said.append(&mut calls);
+    element.contents = said;
 }
 
 fn joins(bundle: &Bundle, element: &Element, target: Format) -> bool {
@@ -162,6 +178,8 @@ struct Renderer<'s, 'a> {
     sources: &'s [Source<'a>],
     target: Format,
     calls: CallIds<'a>,
+    /// The calls that results answer whose own id is another.
+    answers: Answers,
     /// The sources of the last written message: one source may give several messages.
     opened: SortedMap<usize, Opened>,
     rendered: Rendered,
@@ -170,13 +188,13 @@ struct Renderer<'s, 'a> {
 impl<'s, 'a> Renderer<'s, 'a> {
     fn new(sources: &'s [Source<'a>], target: Format) -> Self {
         let calls = CallIds::new(sources, target);
-        Self { sources, target, calls, opened: SortedMap::new(), rendered: Rendered::default() }
+        let answers = Answers::new();
+        Self { sources, target, calls, answers, opened: SortedMap::new(), rendered: Rendered::default() }
     }
 
     fn push_raw(&mut self, index: usize) {
         let Some(source) = self.sources.get(index) else { return };
         source.message.parts.iter().for_each(|part| self.calls.learn(part, true));
-        self.calls.learn_places(source);
         self.rendered.messages.push(RenderedMessage {
             json: source.raw.to_owned(),
             seqs: source.seq.into_iter().collect(),
@@ -247,9 +265,6 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 self.calls.learn(part, self.is_native(content.source()));
             }
         }
-        for source in used.iter().filter_map(|index| self.sources.get(*index)) {
-            self.calls.learn_places(source);
-        }
         let mut items = Vec::with_capacity(bundle.contents.len());
         let mut lossy = false;
         for content in &bundle.contents {
@@ -263,10 +278,14 @@ impl<'s, 'a> Renderer<'s, 'a> {
                         continue;
                     };
                     let origin = opened.get(&content.source());
-                    let item = self.item(source, part, *index, bundle.role, origin, &mut lossy);
-                    items.extend(
-                        item.filter(|item| self.target == Format::AiSdkUi || !is_same_native(items.last(), item)),
-                    );
+                    let mut item = self.item(source, part, *index, bundle.role, origin, &mut lossy);
+                    if let (Some(Item::Result { id, .. }), Some(call)) =
+                        (&mut item, self.answers.get(&(content.source(), *index)))
+                    {
+                        *id = self.calls.id(call).into_owned().into();
+                    }
+                    let holds_several = matches!(self.target, Format::AiSdkUi | Format::LangChain);
+                    items.extend(item.filter(|item| holds_several || !is_same_native(items.last(), item)));
                 }
             }
         }

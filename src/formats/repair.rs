@@ -1,7 +1,7 @@
 //! Repair: from the elements of a window to elements that every provider takes. Stored messages are not touched.
 
 use super::element::{Content, Element};
-use super::read::GeminiPlaces;
+use super::read::{GeminiPlaces, is_positional_id};
 use super::response_items::{self, Partners};
 use super::source::{Source, is_marker, says_something};
 use crate::message::{Format, Part, Role, Seq};
@@ -23,9 +23,19 @@ pub struct Repair {
     pub what: &'static str,
 }
 
+/// The ids of the calls that results answer, by source and part: those of results that came without an id.
+pub(super) type Answers = SortedMap<(usize, usize), String>;
+
+/// What repair makes of a window.
+pub(super) struct Repaired {
+    pub elements: Vec<Element>,
+    pub repairs: Vec<Repair>,
+    pub answers: Answers,
+}
+
 /// Elements that keep R1-R7, R9, R10, R14, R16 and R19 in the target format, and what was done for it.
-pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> (Vec<Element>, Vec<Repair>) {
-    let mut window = Window { sources, target, elements, repairs: Vec::new() };
+pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Repaired {
+    let mut window = Window { sources, target, elements, repairs: Vec::new(), answers: Answers::new() };
     window.note_misplaced_parts();
     let partners = window.join_reasoning();
     window.drop_empty();
@@ -43,7 +53,7 @@ pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: F
         }
         window.drop_empty();
     }
-    (window.elements, window.repairs)
+    Repaired { elements: window.elements, repairs: window.repairs, answers: window.answers }
 }
 
 struct Window<'s, 'a> {
@@ -51,6 +61,7 @@ struct Window<'s, 'a> {
     target: Format,
     elements: Vec<Element>,
     repairs: Vec<Repair>,
+    answers: Answers,
 }
 
 impl<'a> Window<'_, 'a> {
@@ -250,6 +261,7 @@ impl<'a> Window<'_, 'a> {
             for call in round.missing() {
                 let late = |id: &str| places.late_answer(id, at, end, &moved);
                 if let Some(content) = late(&call.id).or_else(|| late(call.place.as_deref()?)) {
+                    self.note_answer(&content, &call.id);
                     self.note(self.pairing_rule(), content.source(), "late tool result moved to its call");
                     moved.extend(position(&content));
                     round.answer(&call.id, content);
@@ -287,13 +299,14 @@ impl<'a> Window<'_, 'a> {
         let mut taken = Element { contents: Vec::new(), ..answer.clone() };
         for content in &answer.contents {
             match self.part(content) {
-                Some(Part::ToolResult { call_id, .. }) => {
+                Some(Part::ToolResult { call_id, name, .. }) => {
                     if position(content).is_some_and(|position| moved.contains(&position)) {
                         continue;
                     }
-                    match round.call_mut(call_id) {
+                    match round.call_answered_by(call_id, name.as_deref()) {
                         Some(call) if !call.is_answered => {
                             call.is_answered = true;
+                            self.note_answer(content, &call.id);
                             taken.contents.push(content.clone());
                         }
                         Some(_) => self.note(self.pairing_rule(), answer.source, "second result of one call left out"),
@@ -316,6 +329,16 @@ impl<'a> Window<'_, 'a> {
         };
         if taken.contents.iter().any(keeps) {
             round.answers.push(taken);
+        }
+    }
+
+    /// Remembers which call a result answers where its own id is another.
+    fn note_answer(&mut self, content: &Content, id: &str) {
+        if let Some(Part::ToolResult { call_id, .. }) = self.part(content)
+            && call_id != id
+            && let Some(position) = position(content)
+        {
+            self.answers.insert(position, id.to_owned());
         }
     }
 
@@ -387,6 +410,20 @@ impl Round {
 
     fn call_mut(&mut self, id: &str) -> Option<&mut Call> {
         self.calls.get_mut(*self.by_id.get(id)?)
+    }
+
+    /// The call that a result answers: by its id; where that only says a name and a place, any open call of the name.
+    fn call_answered_by(&mut self, id: &str, name: Option<&str>) -> Option<&mut Call> {
+        let by_id = self.by_id.get(id).copied();
+        let is_open = |at: usize| self.calls.get(at).is_some_and(|call| !call.is_answered);
+        let at = match by_id.filter(|at| is_open(*at)) {
+            None if is_positional_id(id) => {
+                let is_next = |call: &Call| !call.is_answered && call.place.is_some() && Some(&*call.name) == name;
+                self.calls.iter().position(is_next).or(by_id)
+            }
+            _ => by_id,
+        };
+        self.calls.get_mut(at?)
     }
 
     fn missing(&self) -> Vec<Call> {

@@ -4,9 +4,9 @@
 //! Calls and responses pair by `id` where both have one. Else they pair by name and order, as the API does it: the n-th
 //! call of a function in a content is answered by the n-th response of that function in the content that follows. So a
 //! call or response without an id gets the id [`positional_id`], which is the same on both sides because it says no more
-//! than name and place; the next content's calls may have the same ids again, each answered before that. Where only the
-//! call has an id, repair knows the call by both. Responses of one function to parallel calls without ids have to stand
-//! in one content, which is what the API itself asks for.
+//! than name and place; the next content's calls may have the same ids again, each answered before that. Repair goes
+//! further, since it sees both sides: a response without an id answers the call of its place though that has one, else
+//! the first call of its name that is still open (as when each response stands in a content of its own).
 
 use super::{Block, Slot, arguments, media, other};
 use crate::error::Result;
@@ -21,6 +21,11 @@ const POSITIONAL_ID_PREFIX: &str = "gemini_call_";
 /// The id of the n-th call of a function in its content, and of the response to it, where they have none.
 fn positional_id(name: &str, n: usize) -> String {
     format!("{POSITIONAL_ID_PREFIX}{name}_{n}")
+}
+
+/// Whether an id was made from name and place.
+pub(in crate::formats) fn is_positional_id(id: &str) -> bool {
+    id.starts_with(POSITIONAL_ID_PREFIX)
 }
 
 /// The fields of which a part has one, in both spellings.

@@ -1,12 +1,16 @@
 //! LangChain messages: `{type, data}` as they are stored, plain objects, and the JSON of the classes
 //! (`{lc, type: "constructor", id, kwargs}`). All three have the same fields, in another place: the body.
 
-use super::{Block, FUNCTION_CALL_ID_PREFIX, Slot, arguments, labelled, media, other, readable_items};
+use super::{Block, Slot, arguments, labelled, media, other, readable_items};
 use crate::error::{Error, Result};
 use crate::formats::json::{Object, as_text, at, field_error, required_text, text};
 use crate::message::{Part, Role};
 use crate::sorted_map::SortedSet;
 use serde_json::Value;
+
+/// The deprecated function call has no id; call and answer are paired by this and the function's name. OpenAI's own
+/// messages have another prefix: a call and an answer of two formats would be written in two ways.
+pub(in crate::formats) const FUNCTION_CALL_ID_PREFIX: &str = "langchain_function_call_";
 
 /// Where the fields of a message are.
 pub(in crate::formats) fn body_field(object: &Object) -> Option<&'static str> {

@@ -15,8 +15,13 @@ use crate::error::Result;
 use crate::message::{Format, Part, Role};
 use serde_json::Value;
 
-pub(super) use gemini::{Places as GeminiPlaces, field as gemini_field, is_content as is_gemini_content};
-pub(super) use langchain::{body_field as langchain_body_field, is_message as is_langchain_message};
+pub(super) use gemini::{
+    Places as GeminiPlaces, field as gemini_field, is_content as is_gemini_content, is_positional_id,
+};
+pub(super) use langchain::{
+    FUNCTION_CALL_ID_PREFIX as LANGCHAIN_FUNCTION_CALL_ID_PREFIX, body_field as langchain_body_field,
+    is_message as is_langchain_message,
+};
 pub(super) use openai::FUNCTION_CALL_ID_PREFIX;
 pub(super) use openai_responses::is_item as is_responses_item;
 pub(super) use role::role;

@@ -60,12 +60,20 @@ fn check_responses(content: &Value, asked: &[&Value], index: usize, found: &mut 
     if answered.iter().enumerate().any(|(nth, (at, _))| nth != *at) {
         found.add("R3", index, "function responses are not first in their content");
     }
+    // By id where both have one, then by name.
     let mut open: Vec<&Value> = asked.to_vec();
+    let mut unmatched = Vec::new();
     for (_, response) in answered {
-        let is_same = |call: &&Value| {
-            let ids = (call["id"].as_str(), response["id"].as_str());
-            call["name"] == response["name"] && !matches!(ids, (Some(call), Some(response)) if call != response)
-        };
+        match open.iter().position(|call| call["id"].is_string() && call["id"] == response["id"]) {
+            Some(at) => {
+                open.remove(at);
+            }
+            None => unmatched.push(response),
+        }
+    }
+    for response in unmatched {
+        let is_same =
+            |call: &&Value| call["name"] == response["name"] && !(call["id"].is_string() && response["id"].is_string());
         match open.iter().position(is_same) {
             Some(at) => {
                 open.remove(at);

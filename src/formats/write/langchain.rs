@@ -2,8 +2,8 @@
 
 use super::{Envelope, Item, STUB_OUTPUT, content, listed, object_input};
 use crate::formats::json::Object;
-use crate::formats::read::{FUNCTION_CALL_ID_PREFIX, Slot, langchain_body_field};
-use crate::message::Role;
+use crate::formats::read::{LANGCHAIN_FUNCTION_CALL_ID_PREFIX, Slot, langchain_body_field};
+use crate::message::{Part, Role};
 use crate::sorted_map::SortedSet;
 use serde_json::{Value, json};
 
@@ -55,7 +55,8 @@ fn result(item: &Item<'_>) -> Option<(&'static str, Object)> {
         Item::Stub { id, name, .. } => (id.as_ref(), *name, STUB_OUTPUT, true),
         _ => return None,
     };
-    let is_function = matches!(item, Item::Stub { .. }) && id.strip_prefix(FUNCTION_CALL_ID_PREFIX) == Some(name);
+    let is_function = matches!(item, Item::Stub { call: Some(_), .. })
+        && id.strip_prefix(LANGCHAIN_FUNCTION_CALL_ID_PREFIX) == Some(name);
     let (kind, data) = match is_function {
         true => ("function", json!({ "content": output, "name": name })),
         false => {
@@ -69,7 +70,8 @@ fn result(item: &Item<'_>) -> Option<(&'static str, Object)> {
     }
 }
 
-/// The caller's own message with some of its parts left out.
+/// The caller's own message with some of its parts left out. A call may stand in several places: under `tool_calls`, as
+/// a block of the content, and as the provider gave it.
 fn edited(base: &Object, items: &[Item<'_>]) -> Object {
     let mut object = base.clone();
     let body = match langchain_body_field(base) {
@@ -77,23 +79,43 @@ fn edited(base: &Object, items: &[Item<'_>]) -> Object {
         None => Some(&mut object),
     };
     let Some(body) = body else { return object };
+    let mut kept_slots: SortedSet<(&str, usize)> = SortedSet::new();
+    // Those of the content have no copies elsewhere.
+    let mut kept_calls: SortedSet<&str> = SortedSet::new();
+    for item in items {
+        let Item::Native { slot, part, .. } = item else { continue };
+        if let Slot::Item(field, index) = slot {
+            kept_slots.insert((field, *index));
+        }
+        if let (Part::ToolCall { id, .. }, false) = (part, matches!(slot, Slot::Item("content", _))) {
+            kept_calls.insert(id);
+        }
+    }
     for field in ["content", "tool_calls", "invalid_tool_calls"] {
-        let kept: SortedSet<usize> = items
-            .iter()
-            .filter_map(|item| match item {
-                Item::Native { slot: Slot::Item(own, index), .. } if *own == field => Some(*index),
-                _ => None,
-            })
-            .collect();
-        if let Some(Value::Array(list)) = body.get_mut(field) {
-            let mut index = 0;
-            list.retain(|_| {
-                index += 1;
-                kept.contains(&(index - 1))
+        let Some(Value::Array(list)) = body.get_mut(field) else { continue };
+        let mut index = 0;
+        list.retain(|item| {
+            index += 1;
+            let is_copy = matches!(item["type"].as_str(), Some("tool_use" | "tool_call"))
+                && field == "content"
+                && item["id"].as_str().is_some_and(|id| kept_calls.contains(id));
+            kept_slots.contains(&(field, index - 1)) || is_copy
+        });
+        if list.is_empty() && field == "content" {
+            body.insert(field.to_owned(), json!(""));
+        }
+    }
+    if let Some(Value::Object(extra)) = body.get_mut("additional_kwargs") {
+        let mut written: SortedSet<String> = SortedSet::new();
+        if let Some(Value::Array(calls)) = extra.get_mut("tool_calls") {
+            calls.retain(|call| {
+                call["id"].as_str().is_some_and(|id| kept_calls.contains(id) && written.insert(id.to_owned()))
             });
-            if list.is_empty() && field == "content" {
-                body.insert(field.to_owned(), json!(""));
-            }
+        }
+        let function = extra.get("function_call").and_then(|call| call["name"].as_str());
+        let id = function.map(|name| format!("{LANGCHAIN_FUNCTION_CALL_ID_PREFIX}{name}"));
+        if id.is_some_and(|id| !kept_calls.contains(id.as_str())) {
+            extra.shift_remove("function_call");
         }
     }
     object
