@@ -189,6 +189,18 @@ proptest! {
                     prop_assert_eq!(&message.json, all[last as usize - 1].raw);
                 }
             }
+            if rendered.repairs.is_empty() && window.iter().all(|source| source.format == target) {
+                prop_assert!(rendered.messages.iter().all(|message| message.exact));
+            }
+            // The turn groups that come out are those that went in, in their order, some left out.
+            let read: Vec<Parsed> = rendered.messages.iter().map(|message| parse(&message.json, target).unwrap()).collect();
+            let inputs: Vec<GroupInput> = read.iter().map(|parsed| GroupInput::of(&parsed.message)).collect();
+            let mut opened = 0;
+            for group in turn_groups(&inputs) {
+                let seq = rendered.messages[group.start].seqs[0];
+                prop_assert!(seq > opened && all[seq as usize - 1].message.opens_group());
+                opened = seq;
+            }
         }
     }
 

@@ -339,11 +339,14 @@ impl<'s, 'a> Renderer<'s, 'a> {
     ) -> Option<Item<'b>> {
         let block = origin.and_then(|origin| origin.blocks.get(index));
         let value = origin.and_then(|origin| origin.value(index, source.format));
-        if let (true, Some(block), Some(value)) = (source.format == self.target, block, value) {
+        let is_ai_sdk = matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        // A result that the assistant's message held has another shape in a message of results.
+        let is_moved = role == Role::Tool && source.message.role == Role::Assistant && !is_ai_sdk;
+        let is_native = source.format == self.target && !is_moved;
+        if let (true, Some(block), Some(value)) = (is_native, block, value) {
             return Some(Item::Native { value, slot: block.slot, part });
         }
-        let within_ai_sdk = matches!(source.format, Format::AiSdkUi | Format::AiSdkModel)
-            && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        let within_ai_sdk = is_ai_sdk && matches!(source.format, Format::AiSdkUi | Format::AiSdkModel);
         match part {
             Part::Text(text) => (!text.trim().is_empty()).then_some(Item::Text(text.into())),
             Part::Reasoning(text) if within_ai_sdk => Some(Item::Reasoning {

@@ -138,9 +138,8 @@ fn part(item: &Value, index: usize) -> Result<Part> {
     let media_type = || text(block, "mimeType").or_else(|| text(block, "mime_type")).unwrap_or_default();
     let nested = |path: &[&str]| at(block, path).and_then(Value::as_str);
     Ok(match text(block, "type") {
-        Some("text" | "text-plain" | "input_text" | "output_text") if block.contains_key("text") => {
-            Part::Text(required("text")?)
-        }
+        Some("text" | "input_text" | "output_text") => Part::Text(required("text")?),
+        Some("text-plain") if block.contains_key("text") => Part::Text(required("text")?),
         Some("refusal") => Part::Text(required("refusal")?),
         Some("reasoning") => Part::Reasoning(text(block, "reasoning").unwrap_or_default().to_owned()),
         Some("thinking") => Part::Reasoning(text(block, "thinking").unwrap_or_default().to_owned()),
@@ -212,7 +211,7 @@ fn tool_call(item: &Value, field: &str, index: usize) -> Result<Part> {
     let Value::Object(call) = item else {
         return Err(field_error(&format!("{field}[{index}]"), "an object", Some(item)));
     };
-    let Some(id) = text(call, "id").filter(|id| !id.is_empty()) else {
+    let Some(id) = text(call, "id") else {
         return Ok(Part::Other { kind: "tool_call".to_owned() });
     };
     // An invalid call may lack even its name.

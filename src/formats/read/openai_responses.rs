@@ -80,15 +80,8 @@ pub(in crate::formats) fn is_item(object: &Object) -> bool {
 
 /// The role of an item without one of its own; `None` for a message.
 pub(super) fn role(object: &Object) -> Option<Role> {
-    match (text(object, "type"), object.contains_key("role")) {
-        (None | Some("message"), _) => None,
-        (Some(kind), has_role) => match kind_of(kind) {
-            Some(Kind::Output) => Some(Role::Tool),
-            Some(_) => Some(Role::Assistant),
-            None if has_role => None,
-            None => Some(Role::Assistant),
-        },
-    }
+    let kind = text(object, "type").filter(|kind| *kind != "message")?;
+    Some(if kind_of(kind) == Some(Kind::Output) { Role::Tool } else { Role::Assistant })
 }
 
 pub(super) fn blocks(object: &Object) -> Result<Vec<Block>> {

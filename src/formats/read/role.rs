@@ -18,11 +18,12 @@ pub(in crate::formats) fn role(object: &Object, format: Format) -> Result<Role> 
         _ => json::required_text(object, "role", "role")?,
     };
     match (name, format) {
-        ("user", _) => Ok(Role::User),
+        // The older name of a content with responses.
+        ("user", _) | ("function", Format::Gemini) => Ok(Role::User),
         ("model", Format::Gemini) => Ok(Role::Assistant),
         ("assistant", _) if format != Format::Gemini => Ok(Role::Assistant),
         ("system", _) | ("developer", Format::OpenAi | Format::OpenAiResponses) => Ok(Role::System),
-        ("tool", Format::OpenAi | Format::AiSdkModel) | ("function", Format::OpenAi | Format::Gemini) => Ok(Role::Tool),
+        ("tool", Format::OpenAi | Format::AiSdkModel) | ("function", Format::OpenAi) => Ok(Role::Tool),
         _ => {
             let known = match format {
                 Format::OpenAi => "system, developer, user, assistant, tool or function",

@@ -129,11 +129,12 @@ fn says(part: &Value) -> bool {
 
 /// Whether the last step that says anything has calls of the client, so that what is sent ends on their results.
 fn ends_on_results(message: &Value) -> bool {
-    let mut has_client_tool = false;
+    let (mut has_client_tool, mut has_said) = (false, false);
     for part in items(message, "parts").rev() {
-        if part["type"] == "step-start" {
+        if part["type"] == "step-start" && has_said {
             return has_client_tool;
         }
+        has_said |= says(part);
         has_client_tool |= Tool::of(part).is_some_and(|tool| tool.is_client);
     }
     has_client_tool

@@ -93,7 +93,7 @@ pub(super) fn check(messages: &[Value], found: &mut Findings) {
 
 /// The ids of the calls of an `ai` message: its own lists, else the provider's; and the blocks that neither has.
 fn calls(body: &Value) -> Vec<String> {
-    let id = |call: &Value| call["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+    let id = |call: &Value| call["id"].as_str().map(str::to_owned);
     let own = || items(body, "tool_calls").chain(items(body, "invalid_tool_calls"));
     let mut ids: Vec<String> = own().filter_map(id).collect();
     let extra = &body["additional_kwargs"];

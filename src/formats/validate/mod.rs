@@ -31,7 +31,8 @@ pub fn validate(messages: &[Value], format: Format) -> Vec<Violation> {
     let mut found = Findings(Vec::new());
     for (index, message) in messages.iter().enumerate() {
         let role = &message["role"];
-        if role == "system" || role == "developer" {
+        // LangChain's messages have their role elsewhere.
+        if format != Format::LangChain && (role == "system" || role == "developer") {
             found.add("R12", index, "system message among the messages");
         }
     }

@@ -13,18 +13,26 @@ enum Origin {
 
 fn origin(item: &Value) -> Origin {
     match (item["type"].as_str(), item["role"].as_str()) {
-        (Some(kind), _) if kind.ends_with("_call_output") || kind == "mcp_approval_response" => Origin::Output,
+        (Some("mcp_approval_response"), _) => Origin::Output,
+        (Some(kind), _) if kind.strip_suffix("_output").is_some_and(is_owing) => Origin::Output,
         (None | Some("message"), Some("user")) => Origin::User,
         _ => Origin::Assistant,
     }
+}
+
+/// Whether calls of this type are run by the client.
+fn is_owing(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_call" | "custom_tool_call" | "computer_call" | "local_shell_call" | "shell_call" | "apply_patch_call"
+    )
 }
 
 /// The id that this item's output must name, where it owes one.
 fn owed(item: &Value) -> Option<&str> {
     match item["type"].as_str()? {
         "mcp_approval_request" => item["id"].as_str(),
-        "function_call" | "custom_tool_call" | "computer_call" | "local_shell_call" | "shell_call"
-        | "apply_patch_call" => item["call_id"].as_str(),
+        kind if is_owing(kind) => item["call_id"].as_str(),
         _ => None,
     }
 }
@@ -88,7 +96,8 @@ fn check_says_something(item: &Value, index: usize, found: &mut Findings) {
     }
     let says = |part: &Value| {
         let text = [part, &part["text"], &part["refusal"]].into_iter().any(|text| !is_blank(text));
-        let is_text = part.is_string() || part.get("text").is_some() || part.get("refusal").is_some();
+        let is_text = part.is_string()
+            || matches!(part["type"].as_str(), Some("input_text" | "output_text" | "text" | "refusal"));
         text || !is_text
     };
     if is_blank(&item["content"]) && !items(item, "content").any(says) {

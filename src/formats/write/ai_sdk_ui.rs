@@ -27,8 +27,8 @@ struct Writer {
     parts: Vec<Value>,
     /// Native parts that are there already: one holds several items.
     slots: SortedSet<usize>,
-    /// Position in `parts` of the last part with this call id.
-    calls: SortedMap<String, usize>,
+    /// Positions in `parts` of the parts with this call id: the provider's call may have the id of one of the client's.
+    calls: SortedMap<String, Vec<usize>>,
 }
 
 impl Writer {
@@ -45,7 +45,7 @@ impl Writer {
                 self.parts.push(part);
             }
             Item::Call { id, name, arguments, provider_executed } => {
-                self.calls.insert(id.to_string(), self.parts.len());
+                self.calls.get_or_default(id.to_string()).push(self.parts.len());
                 let mut part = json!({
                     "type": "dynamic-tool", "toolName": name, "toolCallId": id, "state": "input-available",
                     "input": input(arguments),
@@ -77,17 +77,17 @@ impl Writer {
             return;
         }
         if let Part::ToolCall { id, .. } = part {
-            self.calls.insert(id.clone(), self.parts.len());
+            self.calls.get_or_default(id.clone()).push(self.parts.len());
         }
         self.parts.push(value.clone());
     }
 
-    /// Puts a result into the part of its call.
+    /// Puts a result into the part of its call: the last that has none, else the last.
     fn answer(&mut self, id: &str, output: &str, is_error: bool) {
-        let Some(part) = self.calls.get(id).and_then(|&at| self.parts.get_mut(at)).and_then(Value::as_object_mut)
-        else {
-            return;
-        };
+        let Some(calls) = self.calls.get(id) else { return };
+        let is_open = |at: &&usize| self.parts.get(**at).is_some_and(|part| !is_answered(part));
+        let Some(&at) = calls.iter().rev().find(is_open).or(calls.last()) else { return };
+        let Some(part) = self.parts.get_mut(at).and_then(Value::as_object_mut) else { return };
         if let Some(Value::Object(invocation)) = part.get_mut("toolInvocation") {
             invocation.insert("state".to_owned(), json!("result"));
             invocation.insert("result".to_owned(), json!(output));
@@ -98,4 +98,9 @@ impl Writer {
         part.entry("input").or_insert_with(|| json!({}));
         part.insert(field.to_owned(), json!(output));
     }
+}
+
+fn is_answered(part: &Value) -> bool {
+    let state = part["toolInvocation"].get("state").or_else(|| part.get("state")).and_then(Value::as_str);
+    matches!(state, Some("output-available" | "output-error" | "output-denied" | "result"))
 }

@@ -68,12 +68,15 @@ pub(super) fn message(target: Format, envelope: &Envelope<'_>, items: &[Item<'_>
     .map(Value::Object)
 }
 
-/// A call's arguments as a value: `{}` for none, the text itself where it is no JSON.
+/// Levels that a message has around the arguments of a call, at most: with them it must still be readable.
+const LEVELS_AROUND_ARGUMENTS: usize = 8;
+
+/// A call's arguments as a value: `{}` for none, the text itself where it is no JSON or nests too deep to be carried.
 fn input(arguments: &str) -> Value {
     if arguments.trim().is_empty() {
         return json!({});
     }
-    json::read_value(arguments, MAX_NESTING).unwrap_or_else(|| json!(arguments))
+    json::read_value(arguments, MAX_NESTING - LEVELS_AROUND_ARGUMENTS).unwrap_or_else(|| json!(arguments))
 }
 
 /// The same where only an object is taken: anything else is put into one.
