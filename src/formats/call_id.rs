@@ -44,14 +44,15 @@ impl<'a> CallIds<'a> {
 
     /// Takes note of a part that is about to be written, `native` when it goes out as it is.
     pub fn learn(&mut self, part: &'a Part, native: bool) {
-        let Part::ToolCall { id, name, .. } = part else { return };
+        let Part::ToolCall { id, name, provider_executed, .. } = part else { return };
         self.names.insert(id, name);
         if self.is_gemini && native && is_positional_id(id) {
             self.unnamed.insert(id);
         } else {
             self.unnamed.remove(id.as_str());
         }
-        if !self.renames {
+        // The provider's own calls become notes where they are not native.
+        if !self.renames || *provider_executed && !native {
             return;
         }
         if native || self.kept.contains(id.as_str()) {

@@ -103,6 +103,8 @@ fn rounds(message: &Message, format: Format) -> Vec<(Vec<usize>, Vec<usize>)> {
                 called.insert(id, is_client_call);
                 false
             }
+            // Anthropic's results with a name are the provider's.
+            Part::ToolResult { name: Some(_), .. } if format == Format::Anthropic => false,
             Part::ToolResult { call_id, .. } => called.get(call_id.as_str()).copied().unwrap_or(false),
             Part::Other { kind } => is_client_call && kind == "tool-approval-response",
             _ => false,

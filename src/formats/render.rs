@@ -340,13 +340,20 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let block = origin.and_then(|origin| origin.blocks.get(index));
         let value = origin.and_then(|origin| origin.value(index, source.format));
         let is_ai_sdk = matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
-        // A result that the assistant's message held has another shape in a message of results.
-        let is_moved = role == Role::Tool && source.message.role == Role::Assistant && !is_ai_sdk;
+        // A result that the assistant's message held, or of the provider's kind, has another shape among results.
+        let is_providers =
+            || self.target == Format::Anthropic && matches!(part, Part::ToolResult { name: Some(_), .. });
+        let is_moved = role == Role::Tool && (source.message.role == Role::Assistant && !is_ai_sdk || is_providers());
         let is_native = source.format == self.target && !is_moved;
         if let (true, Some(block), Some(value)) = (is_native, block, value) {
             return Some(Item::Native { value, slot: block.slot, part });
         }
         let within_ai_sdk = is_ai_sdk && matches!(source.format, Format::AiSdkUi | Format::AiSdkModel);
+        // Nothing but results has a place among results.
+        if role == Role::Tool && !matches!(part, Part::ToolResult { .. }) {
+            *lossy = true;
+            return None;
+        }
         match part {
             Part::Text(text) => (!text.trim().is_empty()).then_some(Item::Text(text.into())),
             Part::Reasoning(text) if within_ai_sdk => Some(Item::Reasoning {

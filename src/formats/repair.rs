@@ -199,6 +199,8 @@ impl<'a> Window<'_, 'a> {
         for element in self.elements.iter().filter(|element| element.role == Role::Assistant) {
             let format = self.sources.get(element.source).map(|source| source.format as u8);
             let mut ids = SortedSet::new();
+            let is_anthropic = self.format(element.source) == Some(Format::Anthropic);
+            let is_clients = |name: Option<&str>| is_anthropic && name.is_none();
             for content in &element.contents {
                 match self.part(content) {
                     // Twice in one message (R16): the second goes, and so its result.
@@ -210,7 +212,9 @@ impl<'a> Window<'_, 'a> {
                     Some(Part::ToolCall { id, provider_executed: true, .. }) => {
                         unpaired.extend(open.insert((format, id), content.clone()));
                     }
-                    Some(Part::ToolResult { call_id, .. }) if open.remove(&(format, call_id.as_str())).is_none() => {
+                    Some(Part::ToolResult { call_id, name, .. })
+                        if is_clients(name.as_deref()) || open.remove(&(format, call_id.as_str())).is_none() =>
+                    {
                         unpaired.push(content.clone());
                     }
                     _ => {}

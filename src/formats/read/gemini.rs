@@ -11,7 +11,7 @@
 use super::{Block, Slot, arguments, media, other};
 use crate::error::Result;
 use crate::formats::json::{Object, as_text, field_error, required_text, text};
-use crate::message::Part;
+use crate::message::{Part, Role};
 use crate::sorted_map::SortedMap;
 use serde_json::Value;
 
@@ -28,9 +28,8 @@ pub(in crate::formats) fn is_positional_id(id: &str) -> bool {
     id.starts_with(POSITIONAL_ID_PREFIX)
 }
 
-/// The fields of which a part has one, in both spellings.
+/// The fields of which a part has one, in both spellings. A call counts before a text that should not be there.
 const PAYLOADS: [(&str, &str); 9] = [
-    ("text", "text"),
     ("inlineData", "inline_data"),
     ("fileData", "file_data"),
     ("functionCall", "function_call"),
@@ -39,7 +38,10 @@ const PAYLOADS: [(&str, &str); 9] = [
     ("codeExecutionResult", "code_execution_result"),
     ("toolCall", "tool_call"),
     ("toolResponse", "tool_response"),
+    ("text", "text"),
 ];
+
+const PROVIDER_RUN: [&str; 4] = ["executableCode", "codeExecutionResult", "toolCall", "toolResponse"];
 
 /// Fields beside the one that makes the part.
 const METADATA: [&str; 7] = [
@@ -70,15 +72,26 @@ pub(in crate::formats) fn is_content(object: &Object, parts: &[Value]) -> bool {
     matches!(text(object, "role"), Some("model" | "function")) || parts.iter().any(is_own)
 }
 
-pub(super) fn blocks(object: &Object) -> Result<Vec<Block>> {
+pub(super) fn blocks(object: &Object, role: Role) -> Result<Vec<Block>> {
     let Some(Value::Array(items)) = object.get("parts") else {
         return Err(field_error("parts", "an array", object.get("parts")));
     };
     let mut places = Places::default();
+    // What the API runs itself stands in contents of the model.
+    let is_misplaced = |part: &Value| {
+        let kind = part.as_object().and_then(payload).map_or("text", |(kind, _)| kind);
+        role != Role::Assistant && PROVIDER_RUN.contains(&kind)
+    };
     items
         .iter()
         .enumerate()
-        .map(|(index, item)| Ok(Block { part: part(item, index, &mut places)?, slot: Slot::Item("parts", index) }))
+        .map(|(index, item)| {
+            let part = match item.as_object().filter(|_| is_misplaced(item)) {
+                Some(part) => unknown(part),
+                None => part(item, index, &mut places)?,
+            };
+            Ok(Block { part, slot: Slot::Item("parts", index) })
+        })
         .collect()
 }
 

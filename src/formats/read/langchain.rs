@@ -106,7 +106,12 @@ pub(super) fn blocks(object: &Object, role: Role) -> Result<Vec<Block>> {
         }
         Some(Value::Array(items)) => {
             for (index, item) in items.iter().enumerate() {
-                let block = Block { part: part(item, index)?, slot: Slot::Item("content", index) };
+                let part = match part(item, index)? {
+                    // Only the model calls.
+                    Part::ToolCall { .. } | Part::ToolResult { .. } if role != Role::Assistant => other(item),
+                    part => part,
+                };
+                let block = Block { part, slot: Slot::Item("content", index) };
                 if call_id(&block).is_none_or(|id| !called.contains(id)) {
                     blocks.push(block);
                 }

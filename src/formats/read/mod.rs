@@ -68,7 +68,7 @@ pub(super) fn blocks(object: &Object, format: Format, role: Role) -> Result<Vec<
         Format::AiSdkUi => ai_sdk_ui::blocks(object),
         Format::AiSdkModel => ai_sdk_model::blocks(object),
         Format::OpenAiResponses => openai_responses::blocks(object),
-        Format::Gemini => gemini::blocks(object),
+        Format::Gemini => gemini::blocks(object, role),
         Format::LangChain => langchain::blocks(object, role),
     }?;
     Ok(think::split(blocks, role))

@@ -81,7 +81,7 @@ pub(super) fn check(messages: &[Value], found: &mut Findings) {
         if pending.is_empty()
             && is_blank(&body["content"])
             && !items(body, "content").any(says)
-            && items(body, "tool_calls").next().is_none()
+            && items(body, "tool_calls").chain(items(body, "invalid_tool_calls")).next().is_none()
         {
             found.add("R14", index, "empty message");
         }

@@ -31,8 +31,13 @@ pub fn validate(messages: &[Value], format: Format) -> Vec<Violation> {
     let mut found = Findings(Vec::new());
     for (index, message) in messages.iter().enumerate() {
         let role = &message["role"];
-        // LangChain's messages have their role elsewhere.
-        if format != Format::LangChain && (role == "system" || role == "developer") {
+        let has_role = match format {
+            // Elsewhere: see there.
+            Format::LangChain => false,
+            Format::OpenAiResponses => matches!(message["type"].as_str(), None | Some("message")),
+            _ => true,
+        };
+        if has_role && (role == "system" || role == "developer") {
             found.add("R12", index, "system message among the messages");
         }
     }
