@@ -136,9 +136,15 @@ fn round_start(message: &Message, format: Format) -> fn(&Part) -> bool {
 fn repeated_calls(message: &Message, format: Format) -> SortedSet<usize> {
     let has_steps = message.parts.iter().any(|part| matches!(part, Part::Other { kind } if kind == "step-start"));
     let mut ids = SortedSet::new();
-    let mut is_repeat = |part: &Part| match part {
-        Part::ToolCall { id, provider_executed: false, .. } => !ids.insert(id.clone()),
-        _ => false,
+    let mut follows_repeat = false;
+    let mut is_repeat = |part: &Part| {
+        follows_repeat = match part {
+            Part::ToolCall { id, provider_executed: false, .. } => !ids.insert(id.clone()),
+            // What was approved or not is the call in front.
+            Part::Other { kind } => follows_repeat && kind.starts_with("tool-approval-"),
+            _ => false,
+        };
+        follows_repeat
     };
     if has_steps || format != Format::AiSdkUi {
         return SortedSet::new();

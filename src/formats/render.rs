@@ -207,7 +207,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let used: SortedSet<usize> = bundle.contents.iter().map(Content::source).collect();
         if let (1, Some(source)) = (used.len(), self.sources.get(bundle.source)) {
             let can_be_raw = source.format == self.target || is_shared_shape(source, self.target);
-            if can_be_raw && self.is_whole(bundle, source) {
+            if can_be_raw && self.has_role(bundle, source) && self.is_whole(bundle, source) {
                 self.push_raw(bundle.source);
                 return;
             }
@@ -231,6 +231,12 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let held: SortedSet<usize> = indices.into_iter().collect();
         let is_seen = |part: &Part| !matches!(part, Part::Other { kind } if is_marker(kind));
         source.message.parts.iter().enumerate().all(|(index, part)| held.contains(&index) || !is_seen(part))
+    }
+
+    /// A tool message may be made of results that another message held: then neither text nor fields are its own.
+    fn has_role(&self, bundle: &Bundle, source: &Source<'a>) -> bool {
+        let role = source.message.role;
+        role == bundle.role || answers_as_user(self.target) && role != Role::Assistant
     }
 
     fn is_native(&self, source: usize) -> bool {
@@ -309,10 +315,8 @@ impl<'s, 'a> Renderer<'s, 'a> {
         used: &SortedSet<usize>,
         opened: &'b SortedMap<usize, Opened>,
     ) -> Envelope<'b> {
-        // A tool message may be made of results that an assistant message held: then the fields are not its own.
-        let has_role = |role: Role| role == bundle.role || answers_as_user(self.target) && role != Role::Assistant;
         let is_own = self.is_native(bundle.source)
-            && self.sources.get(bundle.source).is_some_and(|source| has_role(source.message.role));
+            && self.sources.get(bundle.source).is_some_and(|source| self.has_role(bundle, source));
         let keeps_fields = used.len() == 1 || self.target == Format::AiSdkUi;
         let holds_part = bundle.contents.iter().any(|content| matches!(content, Content::Part { .. }));
         let base: Option<&'b Object> = (keeps_fields && holds_part && is_own)

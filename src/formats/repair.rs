@@ -35,8 +35,10 @@ pub(super) struct Repaired {
 
 /// Elements that keep R1-R7, R9, R10, R14, R16 and R19 in the target format, and what was done for it.
 pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Repaired {
-    let mut window = Window { sources, target, elements, repairs: Vec::new(), answers: Answers::new() };
+    let (repairs, answers, repeated) = (Vec::new(), Answers::new(), SortedSet::new());
+    let mut window = Window { sources, target, elements, repairs, answers, repeated };
     window.note_misplaced_parts();
+    window.note_moved_results();
     let partners = window.join_reasoning();
     window.drop_empty();
     window.elements = response_items::join_turns(std::mem::take(&mut window.elements), sources);
@@ -62,6 +64,8 @@ struct Window<'s, 'a> {
     elements: Vec<Element>,
     repairs: Vec<Repair>,
     answers: Answers,
+    /// Where calls stood that were left out because of their id: an approval right behind one is theirs.
+    repeated: SortedSet<(usize, usize)>,
 }
 
 impl<'a> Window<'_, 'a> {
@@ -128,6 +132,22 @@ impl<'a> Window<'_, 'a> {
         }
         elements.retain(|element| !element.contents.is_empty());
         self.elements = elements;
+    }
+
+    /// Results that an assistant's message held, which only a UI message may.
+    fn note_moved_results(&mut self) {
+        let is_held = |element: &&Element| {
+            element.role == Role::Tool
+                && self.is_native(element.source)
+                && self.sources.get(element.source).is_some_and(|source| source.message.role == Role::Assistant)
+        };
+        if self.target == Format::AiSdkUi {
+            return;
+        }
+        let moved: Vec<usize> = self.elements.iter().filter(is_held).map(|element| element.source).collect();
+        for source in moved {
+            self.note(self.pairing_rule(), source, "tool results moved out of the message of their calls");
+        }
     }
 
     /// R14. For Anthropic also blank text beside other content, which it refuses.
@@ -287,6 +307,7 @@ impl<'a> Window<'_, 'a> {
                 let is_gemini = self.format(content.source()) == Some(Format::Gemini);
                 let place = is_gemini.then(|| places.next_id(true, name));
                 if !ids.insert(id) {
+                    self.repeated.extend(position(content));
                     self.note("R16", element.source, "second call with the same id in one message left out");
                     continue;
                 }
@@ -317,6 +338,7 @@ impl<'a> Window<'_, 'a> {
                         None => self.note(self.pairing_rule(), answer.source, "tool result without its call left out"),
                     }
                 }
+                Some(Part::Other { .. }) if self.is_of_repeated_call(content) => {}
                 Some(Part::Other { kind }) if self.is_native(answer.source) => {
                     round.approvals += usize::from(kind == "tool-approval-response");
                     taken.contents.push(content.clone());
@@ -334,6 +356,11 @@ impl<'a> Window<'_, 'a> {
         if taken.contents.iter().any(keeps) {
             round.answers.push(taken);
         }
+    }
+
+    fn is_of_repeated_call(&self, content: &Content) -> bool {
+        let call = position(content).and_then(|(source, index)| Some((source, index.checked_sub(1)?)));
+        call.is_some_and(|call| self.repeated.contains(&call))
     }
 
     /// Remembers which call a result answers where its own id is another.
