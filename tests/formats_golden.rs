@@ -10,7 +10,22 @@ use throughline::formats::{
 };
 use throughline::message::{Format, Part, Role};
 
-const FORMATS: [Format; 4] = [Format::OpenAi, Format::Anthropic, Format::AiSdkUi, Format::AiSdkModel];
+#[path = "formats_golden/gemini.rs"]
+mod gemini;
+#[path = "formats_golden/langchain.rs"]
+mod langchain;
+#[path = "formats_golden/responses.rs"]
+mod responses;
+
+const FORMATS: [Format; 7] = [
+    Format::OpenAi,
+    Format::Anthropic,
+    Format::AiSdkUi,
+    Format::AiSdkModel,
+    Format::OpenAiResponses,
+    Format::Gemini,
+    Format::LangChain,
+];
 
 fn read(message: &Value) -> Parsed {
     parse(&message.to_string(), None).unwrap()
@@ -411,11 +426,14 @@ fn overrides_and_names() {
     assert_eq!(parse(plain, ai_sdk).unwrap().format, Format::AiSdkModel);
     assert_eq!(parse(r#"{"role":"user","parts":[]}"#, ai_sdk).unwrap().format, Format::AiSdkUi);
     assert_eq!(ai_sdk.target(), Some(Format::AiSdkModel));
-    for (name, format) in [("openai", Format::OpenAi), ("anthropic", Format::Anthropic), ("ai-sdk-ui", Format::AiSdkUi)]
-    {
+    let names = ["openai", "anthropic", "ai-sdk-ui", "ai-sdk-model", "openai-responses", "gemini", "langchain"];
+    let unknown = FormatChoice::from_name("hologram").unwrap_err();
+    assert_eq!(unknown.code, Code::InvalidArgument);
+    for (name, format) in names.into_iter().zip(FORMATS) {
         assert_eq!(FormatChoice::from_name(name).unwrap().target(), Some(format));
+        assert_eq!(serde_json::to_value(format).unwrap(), name);
+        assert!(unknown.message.contains(&format!("\"{name}\"")), "{unknown}");
     }
-    assert_eq!(FormatChoice::from_name("gemini").unwrap_err().code, Code::InvalidArgument);
 }
 
 #[test]
@@ -423,7 +441,7 @@ fn what_cannot_be_read_is_refused_by_field_and_without_content() {
     for (raw, field) in [
         (r#"{"role":"secret","content":"secret"}"#, "`role`"),
         (r#"{"content":"secret"}"#, "`role`"),
-        (r#"{"role":"model","parts":[{"text":"secret"}]}"#, "`role`"),
+        (r#"{"role":"secret","parts":[{"text":"secret"}]}"#, "`role`"),
         (r#"{"role":"user","content":{"secret":1}}"#, "`content`"),
         (r#"{"role":"user","content":5}"#, "`content`"),
         (r#"{"role":"user"}"#, "`content`"),

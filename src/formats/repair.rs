@@ -213,11 +213,14 @@ impl<'a> Window<'_, 'a> {
     /// Calls that the provider ran itself and their results stand in assistant messages, one pair per id at a time;
     /// a half without its other half is refused. Whether anything was dropped.
     fn drop_unpaired_provider_parts(&mut self) -> bool {
-        // By format too: between formats such a call becomes a note.
-        let mut open: SortedMap<(Option<u8>, &'a str), Content> = SortedMap::new();
+        // By format too: between formats such a call becomes a note. A UI message holds both halves itself.
+        let mut open: SortedMap<(Option<usize>, &'a str), Content> = SortedMap::new();
         let mut unpaired: Vec<Content> = Vec::new();
         for element in self.elements.iter().filter(|element| element.role == Role::Assistant) {
-            let format = self.sources.get(element.source).map(|source| source.format as u8);
+            let scope = match self.target {
+                Format::AiSdkUi => Some(element.source),
+                _ => self.format(element.source).map(|format| format as usize),
+            };
             let mut ids = SortedSet::new();
             let is_anthropic = self.format(element.source) == Some(Format::Anthropic);
             let is_clients = |name: Option<&str>| is_anthropic && name.is_none();
@@ -230,10 +233,10 @@ impl<'a> Window<'_, 'a> {
                         unpaired.push(content.clone());
                     }
                     Some(Part::ToolCall { id, provider_executed: true, .. }) => {
-                        unpaired.extend(open.insert((format, id), content.clone()));
+                        unpaired.extend(open.insert((scope, id), content.clone()));
                     }
                     Some(Part::ToolResult { call_id, name, .. })
-                        if is_clients(name.as_deref()) || open.remove(&(format, call_id.as_str())).is_none() =>
+                        if is_clients(name.as_deref()) || open.remove(&(scope, call_id.as_str())).is_none() =>
                     {
                         unpaired.push(content.clone());
                     }
