@@ -4,8 +4,8 @@
 
 use serde_json::{Value, json};
 use throughline::formats::{
-    GroupInput, Parsed, Rendered, STUB_OUTPUT, Source, lift_system, parse, render_repaired, shrink_tool_results,
-    turn_groups, validate,
+    GroupInput, Parsed, Rendered, STUB_OUTPUT, Source, lift_system, parse, references, render_repaired,
+    shrink_tool_results, turn_groups, validate,
 };
 use throughline::message::Format;
 
@@ -420,4 +420,413 @@ fn groups_keep_a_round_together_even_where_the_user_speaks_with_the_result() {
         .map(|message| GroupInput::of(&parse(&message.to_string(), Format::Anthropic).unwrap().message))
         .collect();
     assert_eq!(turn_groups(&inputs), [0..3, 3..4]);
+}
+
+fn gemini_user(text: &str) -> Value {
+    json!({"role": "user", "parts": [{"text": text}]})
+}
+
+/// A signed step that calls these functions; a name such as `f#a` has an id.
+fn gemini_calls(names: &[&str]) -> Value {
+    let call = |name: &&str| match name.split_once('#') {
+        Some((name, id)) => json!({"functionCall": {"id": id, "name": name, "args": {}}}),
+        None => json!({"functionCall": {"name": name, "args": {}}}),
+    };
+    let mut parts: Vec<Value> = names.iter().map(call).collect();
+    parts[0]["thoughtSignature"] = json!("sig");
+    json!({"role": "model", "parts": parts})
+}
+
+fn gemini_results(names: &[&str]) -> Value {
+    let result = |(at, name): (usize, &&str)| match name.split_once('#') {
+        Some((name, id)) => {
+            json!({"functionResponse": {"id": id, "name": name, "response": {"output": at.to_string()}}})
+        }
+        None => json!({"functionResponse": {"name": name, "response": {"output": at.to_string()}}}),
+    };
+    json!({"role": "user", "parts": names.iter().enumerate().map(result).collect::<Vec<_>>()})
+}
+
+#[test]
+fn r03_gemini_has_as_many_responses_as_calls_in_the_next_content() {
+    let (a, b) = (gemini_user("a"), gemini_user("b"));
+    let answered = [a.clone(), gemini_calls(&["f", "g", "f"]), gemini_results(&["f", "g", "f"]), b.clone()];
+    let (out, rendered) = repaired(&answered, Format::Gemini, Format::Gemini);
+    assert_eq!((out.as_slice(), rendered.repairs.len()), (&answered[..], 0));
+
+    let short = [a.clone(), gemini_calls(&["f", "g"]), gemini_results(&["f"]), b.clone()];
+    assert_eq!(rules(&short, Format::Gemini), ["R5"]);
+    let (out, rendered) = repaired(&short, Format::Gemini, Format::Gemini);
+    let stub = json!({"functionResponse": {"name": "g", "response": {"error": STUB_OUTPUT}}});
+    assert_eq!(out[2]["parts"], json!([gemini_results(&["f"])["parts"][0], stub]));
+    assert_eq!(repair_rules(&rendered), [("R7", 2)]);
+
+    let orphan = [a.clone(), gemini_results(&["f"]), b.clone()];
+    assert_eq!(rules(&orphan, Format::Gemini), ["R3", "R3"]);
+    let (out, rendered) = repaired(&orphan, Format::Gemini, Format::Gemini);
+    assert_eq!((out, repair_rules(&rendered)), (vec![a.clone(), b.clone()], vec![("R3", 2)]));
+
+    // Results of one round become one content, first in it.
+    let apart = [a.clone(), gemini_calls(&["f", "f"]), gemini_results(&["f"]), gemini_results(&["f"]), b.clone()];
+    assert_eq!(rules(&apart, Format::Gemini), ["R5", "R3", "R3"]);
+    let (out, rendered) = repaired(&apart, Format::Gemini, Format::Gemini);
+    assert_eq!((out.len(), out[2]["parts"].as_array().unwrap().len()), (4, 2));
+    assert_eq!(rendered.repairs.len(), 0);
+    let text_first = json!({"role": "user", "parts": [{"text": "and?"}, gemini_results(&["f"])["parts"][0]]});
+    let (out, rendered) = repaired(&[a, gemini_calls(&["f"]), text_first], Format::Gemini, Format::Gemini);
+    assert_eq!(out[2]["parts"][1], json!({"text": "and?"}));
+    assert_eq!(repair_rules(&rendered), [("R3", 3)]);
+}
+
+#[test]
+fn r03_gemini_pairs_by_id_else_by_name_and_order() {
+    let (a, b) = (gemini_user("a"), gemini_user("b"));
+    let ids = |out: &[Value]| -> (Vec<String>, Vec<String>) {
+        let texts = |values: Vec<&Value>| values.into_iter().map(|id| id.as_str().unwrap().to_owned()).collect();
+        let calls = out.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
+        let results = out.iter().filter(|message| message["role"] == "tool");
+        (texts(calls.map(|call| &call["id"]).collect()), texts(results.map(|result| &result["tool_call_id"]).collect()))
+    };
+    for (called, answered) in [
+        (&["f", "g", "f"][..], &["f", "g", "f"][..]),
+        // The call has an id, the response has none, as in many clients.
+        (&["f#1", "g#2", "f#3"], &["f", "g", "f"]),
+        (&["f#1", "f"], &["f#1", "f"]),
+    ] {
+        let messages = [a.clone(), gemini_calls(called), gemini_results(answered), b.clone()];
+        let (out, rendered) = repaired(&messages, Format::Gemini, Format::OpenAi);
+        let (calls, results) = ids(&out);
+        assert_eq!(calls, results, "{called:?}");
+        assert_eq!(rendered.repairs.len(), 0, "{:?}", rendered.repairs);
+        let (_, rendered) = repaired(&messages, Format::Gemini, Format::Gemini);
+        assert!(rendered.messages.iter().all(|message| message.exact));
+    }
+    // One content per response, without any id.
+    let apart = [a, gemini_calls(&["f", "f"]), gemini_results(&["f"]), gemini_results(&["f"]), b];
+    let (calls, results) = ids(&repaired(&apart, Format::Gemini, Format::OpenAi).0);
+    assert_eq!(calls, results);
+}
+
+#[test]
+fn r09_r10_gemini_starts_on_what_a_user_says_and_never_ends_on_the_model() {
+    let said = json!({"role": "model", "parts": [{"text": "hi"}]});
+    let messages = [gemini_calls(&["f"]), gemini_results(&["f"]), gemini_user("a"), said.clone()];
+    assert_eq!(rules(&messages, Format::Gemini), ["R9", "R10"]);
+    let (out, rendered) = repaired(&messages, Format::Gemini, Format::Gemini);
+    assert_eq!(out, [gemini_user("a")]);
+    assert_eq!(repair_rules(&rendered), [("R9", 1), ("R9", 2), ("R10", 4)]);
+    assert_eq!(rules(&[gemini_results(&["f"])], Format::Gemini), ["R9", "R3", "R3"]);
+}
+
+#[test]
+fn r12_system_messages_of_every_format_are_lifted() {
+    let item =
+        json!({"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]});
+    let class = json!({"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "SystemMessage"], "kwargs": {"content": "Be kind."}});
+    let content = json!({"role": "system", "parts": [{"text": "Be clear."}]});
+    for (message, format, text) in [
+        (item, Format::OpenAiResponses, "Be brief."),
+        (class, Format::LangChain, "Be kind."),
+        (content, Format::Gemini, "Be clear."),
+    ] {
+        assert!(rules(std::slice::from_ref(&message), format).contains(&"R12"), "{message}");
+        let raw = message.to_string();
+        let parsed = parse(&raw, None).unwrap();
+        assert_eq!(parsed.format, format);
+        let source = Source { seq: Some(1), format, raw: &raw, message: &parsed.message };
+        assert_eq!(lift_system(&[source]).text, text);
+        assert!(render_repaired(&[source], format).messages.is_empty());
+    }
+}
+
+#[test]
+fn r18_the_first_call_of_each_step_of_the_current_turn_is_signed() {
+    let stand_in = "skip_thought_signature_validator";
+    let signatures = |out: &[Value]| -> Vec<Vec<Value>> {
+        let calls = |message: &Value| {
+            let parts = message["parts"].as_array().unwrap().iter().filter(|part| part["functionCall"].is_object());
+            parts.map(|part| part["thoughtSignature"].clone()).collect::<Vec<_>>()
+        };
+        out.iter().map(calls).filter(|calls| !calls.is_empty()).collect()
+    };
+    // Said by another model: the turn before needs none, each step of the current one does, on its first call.
+    let messages = [
+        user("a"),
+        openai_calls(&["x"]),
+        openai_result("x"),
+        user("b"),
+        openai_calls(&["y", "z"]),
+        openai_result("y"),
+        openai_result("z"),
+        openai_calls(&["w"]),
+        openai_result("w"),
+    ];
+    let (out, rendered) = repaired(&messages, Format::OpenAi, Format::Gemini);
+    let (signed, open) = (json!(stand_in), Value::Null);
+    assert_eq!(signatures(&out), [vec![open.clone()], vec![signed.clone(), open], vec![signed]]);
+    assert_eq!(repair_rules(&rendered), [("R18", 5), ("R18", 8)]);
+
+    // Gemini's own signatures are never touched; a missing one is told of.
+    let signed = [gemini_user("a"), gemini_calls(&["f", "g"]), gemini_results(&["f", "g"])];
+    let (out, rendered) = repaired(&signed, Format::Gemini, Format::Gemini);
+    assert_eq!((out.as_slice(), rendered.repairs.len()), (&signed[..], 0));
+    let mut unsigned = signed;
+    unsigned[1]["parts"][0].as_object_mut().unwrap().remove("thoughtSignature");
+    assert_eq!(rules(&unsigned, Format::Gemini), ["R18"]);
+    let (out, rendered) = repaired(&unsigned, Format::Gemini, Format::Gemini);
+    assert_eq!(out[1]["parts"][0]["thoughtSignature"], stand_in);
+    assert_eq!(repair_rules(&rendered), [("R18", 2)]);
+    // The next question begins a turn: the step in front of it goes out as it is.
+    let earlier = [unsigned.as_slice(), &[gemini_user("b")]].concat();
+    assert!(repaired(&earlier, Format::Gemini, Format::Gemini).1.messages.iter().all(|message| message.exact));
+}
+
+fn item_call(id: &str) -> Value {
+    json!({"type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": "look_up", "arguments": "{ \"q\": 1 }"})
+}
+
+fn item_output(id: &str) -> Value {
+    json!({"type": "function_call_output", "call_id": id, "output": format!("result of {id}")})
+}
+
+fn reasoning(id: &str) -> Value {
+    json!({"type": "reasoning", "id": id, "summary": [], "encrypted_content": "gAAA"})
+}
+
+fn item_said(id: &str) -> Value {
+    json!({"type": "message", "id": id, "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": id}]})
+}
+
+#[test]
+fn r04_every_item_that_calls_has_its_output() {
+    let format = Format::OpenAiResponses;
+    let whole = [
+        user("a"),
+        reasoning("rs_1"),
+        item_said("msg_1"),
+        item_call("x"),
+        item_call("y"),
+        item_output("x"),
+        item_output("y"),
+        json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "q"}}),
+        item_said("msg_2"),
+        user("b"),
+    ];
+    let (out, rendered) = repaired(&whole, format, format);
+    assert_eq!((out.as_slice(), rendered.repairs.len()), (&whole[..], 0));
+    assert!(rendered.messages.iter().all(|message| message.exact));
+
+    let open = [user("a"), item_call("x"), item_call("y"), item_output("y"), user("b")];
+    assert_eq!(rules(&open, format), ["R5"]);
+    let (out, rendered) = repaired(&open, format, format);
+    let stub = json!({"type": "function_call_output", "call_id": "x", "output": STUB_OUTPUT});
+    assert_eq!(out, [user("a"), item_call("x"), item_call("y"), item_output("y"), stub, user("b")]);
+    assert_eq!(repair_rules(&rendered), [("R7", 2)]);
+
+    let orphan = [user("a"), item_output("x"), user("b")];
+    assert_eq!(rules(&orphan, format), ["R4"]);
+    let (out, rendered) = repaired(&orphan, format, format);
+    assert_eq!((out, repair_rules(&rendered)), (vec![user("a"), user("b")], vec![("R4", 2)]));
+    // A call that is still in flight at the end is held back, with what belongs to it.
+    let (out, rendered) = repaired(&[user("a"), reasoning("rs_1"), item_call("x")], format, format);
+    assert_eq!((out, repair_rules(&rendered)), (vec![user("a")], vec![("R7", 2)]));
+}
+
+#[test]
+fn r04_each_kind_of_call_is_answered_by_its_own_kind_of_output() {
+    let format = Format::OpenAiResponses;
+    for (call, answer) in [
+        (json!({"type": "custom_tool_call", "call_id": "x", "name": "f", "input": "i"}), "custom_tool_call_output"),
+        (json!({"type": "computer_call", "call_id": "x", "action": {}}), "computer_call_output"),
+        (json!({"type": "shell_call", "call_id": "x", "action": {}}), "shell_call_output"),
+        (json!({"type": "local_shell_call", "call_id": "x", "action": {}}), "local_shell_call_output"),
+        (json!({"type": "apply_patch_call", "call_id": "x", "operation": {}}), "apply_patch_call_output"),
+        (json!({"type": "mcp_approval_request", "id": "x", "name": "f", "arguments": "{}"}), "mcp_approval_response"),
+    ] {
+        let (out, rendered) = repaired(&[user("a"), call.clone(), user("b")], format, format);
+        assert_eq!((&out[1], &out[2]["type"]), (&call, &json!(answer)));
+        assert_eq!(repair_rules(&rendered), [("R7", 2)]);
+    }
+    // Nobody approved: the stand-in does not either.
+    let request = json!({"type": "mcp_approval_request", "id": "x", "name": "f", "arguments": "{}"});
+    assert_eq!(repaired(&[user("a"), request, user("b")], format, format).0[2]["approve"], false);
+}
+
+#[test]
+fn r04_items_of_one_turn_are_one_message_elsewhere() {
+    let items = [
+        user("a"),
+        reasoning("rs_1"),
+        item_said("one"),
+        item_call("x"),
+        item_call("y"),
+        item_output("y"),
+        item_output("x"),
+        user("b"),
+    ];
+    let (out, rendered) = repaired(&items, Format::OpenAiResponses, Format::OpenAi);
+    let mut calls = openai_calls(&["x", "y"]);
+    calls["content"] = json!("one");
+    calls["tool_calls"][0]["function"]["arguments"] = json!("{ \"q\": 1 }");
+    calls["tool_calls"][1]["function"]["arguments"] = json!("{ \"q\": 1 }");
+    assert_eq!(out, [user("a"), calls, openai_result("y"), openai_result("x"), user("b")]);
+    assert_eq!(rendered.repairs.len(), 0);
+    assert_eq!(rendered.messages[1].seqs, [2, 3, 4, 5]);
+    assert!(rendered.lossy);
+    // Ids that come again are told apart, since outputs are found by id in the whole request.
+    let again =
+        [user("a"), openai_calls(&["x"]), openai_result("x"), openai_calls(&["x"]), openai_result("x"), user("b")];
+    let (out, _) = repaired(&again, Format::OpenAi, Format::OpenAiResponses);
+    let ids: Vec<&str> = out.iter().filter_map(|item| item["call_id"].as_str()).collect();
+    assert_eq!(ids, ["x", "x", "x_2", "x_2"]);
+}
+
+#[test]
+fn r19_reasoning_stands_in_front_of_the_item_that_it_led_to_or_not_at_all() {
+    let format = Format::OpenAiResponses;
+    // Nothing of the assistant's follows.
+    let orphan = [user("a"), item_said("one"), reasoning("rs_1"), user("b")];
+    assert_eq!(rules(&orphan, format), ["R19"]);
+    let (out, rendered) = repaired(&orphan, format, format);
+    assert_eq!((out, repair_rules(&rendered)), (vec![user("a"), item_said("one"), user("b")], vec![("R19", 3)]));
+    // Its item is left out: an empty message, a second call with the same id, the end of the window.
+    let mut empty = item_said("one");
+    empty["content"] = json!([]);
+    let (out, rendered) = repaired(&[user("a"), reasoning("rs_1"), empty, user("b")], format, format);
+    assert_eq!((out, repair_rules(&rendered)), (vec![user("a"), user("b")], vec![("R19", 2)]));
+    let twice = [user("a"), item_call("x"), reasoning("rs_1"), item_call("x"), item_output("x"), user("b")];
+    let (out, rendered) = repaired(&twice, format, format);
+    assert_eq!(out, [user("a"), item_call("x"), item_output("x"), user("b")]);
+    assert!(repair_rules(&rendered).contains(&("R19", 3)));
+    let (out, _) = repaired(&[user("a"), reasoning("rs_1"), item_said("one")], format, format);
+    assert_eq!(out, [user("a")]);
+    // Several pieces in front of one item stay together, and no other format's model gets them.
+    let chain = [user("a"), reasoning("rs_1"), reasoning("rs_2"), item_call("x"), item_output("x"), user("b")];
+    let (out, rendered) = repaired(&chain, format, format);
+    assert_eq!((out.as_slice(), rendered.repairs.len()), (&chain[..], 0));
+    let (out, rendered) = repaired(&chain, format, Format::Anthropic);
+    assert_eq!((out.len(), rendered.lossy), (4, true));
+    assert!(!out.iter().any(|message| message.to_string().contains("gAAA")));
+}
+
+#[test]
+fn r01_langchain_calls_are_answered_as_openai_has_it() {
+    let human = |text: &str| json!({"type": "human", "data": {"content": text}});
+    let ai = json!({"type": "ai", "data": {"content": "", "tool_calls": [
+        {"name": "f", "args": {}, "id": "x", "type": "tool_call"}, {"name": "f", "args": {}, "id": "y", "type": "tool_call"}]}});
+    let tool = |id: &str| json!({"type": "tool", "data": {"content": "1", "tool_call_id": id}});
+    let format = Format::LangChain;
+    let whole = [human("a"), ai.clone(), tool("x"), tool("y"), human("b")];
+    let (out, rendered) = repaired(&whole, format, format);
+    assert_eq!((out.as_slice(), rendered.repairs.len()), (&whole[..], 0));
+    let messages = [human("a"), ai.clone(), tool("x"), tool("z"), human("b")];
+    assert_eq!(rules(&messages, format), ["R1", "R5"]);
+    let (out, rendered) = repaired(&messages, format, format);
+    assert_eq!(out[3]["data"]["tool_call_id"], "y");
+    assert_eq!(out[3]["data"]["content"], STUB_OUTPUT);
+    assert_eq!(repair_rules(&rendered), [("R1", 4), ("R7", 2)]);
+    // A call that is left out goes wherever it stood.
+    let mut twice = ai;
+    twice["data"]["tool_calls"][1]["id"] = json!("x");
+    let (out, rendered) = repaired(&[human("a"), twice, tool("x"), human("b")], format, format);
+    assert_eq!(out[1]["data"]["tool_calls"].as_array().unwrap().len(), 1);
+    assert_eq!(repair_rules(&rendered), [("R16", 2)]);
+}
+
+#[test]
+fn r08_outputs_are_shortened_inside_their_envelopes_in_every_format() {
+    let cut = |text: &str, max: u32| text.chars().take(max as usize).collect::<String>();
+    let shrunk = |message: Value, format| -> Value {
+        let text = shrink_tool_results(&message.to_string(), format, 3, &cut).unwrap().unwrap();
+        assert_eq!(shrink_tool_results(&text, format, 3, &cut).unwrap(), None);
+        serde_json::from_str(&text).unwrap()
+    };
+    let format = Format::OpenAiResponses;
+    let output = |output: Value| json!({"type": "function_call_output", "call_id": "x", "output": output});
+    assert_eq!(shrunk(output(json!("abcdef")), format), output(json!("abc")));
+    let list = |text: &str| output(json!([{"type": "input_text", "text": text}]));
+    assert_eq!(shrunk(list("abcdef"), format), list("abc"));
+    let run = |text: &str| json!({"type": "shell_call_output", "call_id": "x", "output": [{"stdout": text, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]});
+    assert_eq!(shrunk(run("abcdef"), format), run("abc"));
+    let screen = json!({"type": "computer_call_output", "call_id": "x", "output": {"type": "computer_screenshot", "image_url": "data:image/png;base64,QUJD"}});
+    assert_eq!(shrink_tool_results(&screen.to_string(), format, 3, &cut).unwrap(), None);
+    let response = |response: Value| json!({"role": "user", "parts": [{"functionResponse": {"id": "x", "name": "f", "response": response}}]});
+    assert_eq!(shrunk(response(json!({"error": "abcdef"})), Format::Gemini), response(json!({"error": "abc"})));
+    assert_eq!(shrunk(response(json!({"rows": [1]})), Format::Gemini), response(json!({"output": "{\"r"})));
+    let tool = |text: &str| json!({"type": "tool", "data": {"content": text, "tool_call_id": "x", "artifact": 1}});
+    assert_eq!(shrunk(tool("abcdef"), Format::LangChain), tool("abc"));
+}
+
+#[test]
+fn r23_references_are_told_of_and_become_notes_in_another_format() {
+    let found = |message: &Value, format: Format| -> Vec<(usize, &'static str)> {
+        let raw = message.to_string();
+        let parsed = parse(&raw, format).unwrap();
+        let source = Source { seq: None, format, raw: &raw, message: &parsed.message };
+        references(&source).iter().map(|reference| (reference.part, reference.kind)).collect()
+    };
+    let said = |parts: Value| json!({"role": "user", "content": parts});
+    let contents = |parts: Value| json!({"role": "user", "parts": parts});
+    let cases = [
+        (
+            said(json!([{"type": "text", "text": "file_id"}, {"type": "file", "file": {"file_id": "file-1"}}])),
+            Format::OpenAi,
+            vec![(1, "file")],
+        ),
+        (json!({"role": "assistant", "content": null, "audio": {"id": "audio_1"}}), Format::OpenAi, vec![(0, "audio")]),
+        (
+            said(
+                json!([{"type": "image", "source": {"type": "file", "file_id": "file_1"}}, {"type": "container_upload", "file_id": "file_1"}]),
+            ),
+            Format::Anthropic,
+            vec![(0, "file"), (1, "file")],
+        ),
+        (said(json!([{"type": "input_image", "file_id": "file-1"}])), Format::OpenAiResponses, vec![(0, "file")]),
+        (json!({"type": "item_reference", "id": "msg_1"}), Format::OpenAiResponses, vec![(0, "item")]),
+        (
+            json!({"type": "code_interpreter_call", "id": "ci", "container_id": "cntr_1", "code": ""}),
+            Format::OpenAiResponses,
+            vec![(0, "container")],
+        ),
+        (
+            contents(
+                json!([{"fileData": {"fileUri": "https://generativelanguage.googleapis.com/v1beta/files/abc"}}, {"file_data": {"file_uri": "gs://b/a.png"}}]),
+            ),
+            Format::Gemini,
+            vec![(0, "file"), (1, "file")],
+        ),
+        (
+            json!({"type": "human", "content": [{"type": "image", "fileId": "file-1"}]}),
+            Format::LangChain,
+            vec![(0, "file")],
+        ),
+        (
+            said(json!([{"type": "image_asset_pointer", "asset_pointer": "sediment://file_1"}])),
+            Format::OpenAi,
+            vec![(0, "asset")],
+        ),
+        // What anybody can follow, and what tools of the app said.
+        (
+            said(json!([{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}])),
+            Format::OpenAi,
+            vec![],
+        ),
+        (json!({"role": "tool", "tool_call_id": "x", "content": "{\"file_id\":\"file-1\"}"}), Format::OpenAi, vec![]),
+    ];
+    for (message, format, expected) in &cases {
+        assert_eq!(found(message, *format), *expected, "{message}");
+    }
+    let file = contents(json!([{"text": "see"}, {"fileData": {"mimeType": "image/png", "fileUri": "gs://b/a.png"}}]));
+    let (out, rendered) = repaired(std::slice::from_ref(&file), Format::Gemini, Format::OpenAi);
+    assert_eq!(
+        out,
+        [said(json!([{"type": "text", "text": "see"}, {"type": "text", "text": "[image: gs://b/a.png]"}]))]
+    );
+    assert!(rendered.lossy);
+    assert!(repaired(&[file], Format::Gemini, Format::Gemini).1.messages[0].exact);
+    let reference = [user("a"), json!({"type": "item_reference", "id": "msg_1"}), user("b")];
+    let (out, rendered) = repaired(&reference, Format::OpenAiResponses, Format::OpenAi);
+    assert_eq!(out[1], json!({"role": "assistant", "content": "[item_reference: not available here]"}));
+    assert!(rendered.lossy);
+    assert!(repaired(&reference, Format::OpenAiResponses, Format::OpenAiResponses).1.messages[1].exact);
 }
