@@ -170,9 +170,12 @@ export interface CacheBreakpoint {
 
 /** What to send to the model. */
 export interface Context<Message extends object = RawMessage> {
-  /** The system text: the app's prompt, what is remembered about the user, the rolling summary. May be empty. */
+  /**
+   * The system text: the app's prompt, what is remembered about the user, the rolling summary. May be empty. OpenAI
+   * Responses takes it as `instructions`, Gemini as `systemInstruction`.
+   */
   system: string;
-  /** The messages, in the format asked for. */
+  /** The messages, in the format asked for: the items of OpenAI Responses' `input`, Gemini's `contents`. */
   messages: Message[];
   /** Where the provider's prompt cache can be told to stop, in order. */
   cacheBreakpoints: CacheBreakpoint[];

@@ -104,7 +104,7 @@ fn bundles(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Ve
             put_calls_last(&mut element, sources);
         }
         if target == Format::OpenAiResponses {
-            let (role, items) = (element.role, response_items::apart(element, sources));
+            let (role, items) = (element.role, response_items::apart(&element, sources));
             let bundle = |contents: Vec<Content>| Some(Bundle { role, source: contents.first()?.source(), contents });
             bundles.extend(items.into_iter().filter_map(bundle));
             continue;

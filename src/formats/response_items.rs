@@ -81,7 +81,7 @@ pub(super) fn take_orphaned_reasoning(element: &mut Element, partners: &Partners
 
 /// The contents of an element as those of items: a message's parts together, each call and each result alone. An item
 /// that was one already stays whole.
-pub(super) fn apart(element: Element, sources: &[Source<'_>]) -> Vec<Vec<Content>> {
+pub(super) fn apart(element: &Element, sources: &[Source<'_>]) -> Vec<Vec<Content>> {
     let stands_alone = |content: &Content| {
         !is_item(content.source(), sources)
             && !matches!(content.part(sources), Some(Part::Text(_) | Part::Media { .. } | Part::Reasoning(_)))

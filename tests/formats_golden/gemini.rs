@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use throughline::formats::parse;
 use throughline::message::{Format, Part, Role};
 
-fn content(role: &str, parts: Value) -> Value {
+fn content(role: &str, parts: &Value) -> Value {
     json!({"role": role, "parts": parts})
 }
 
@@ -21,7 +21,7 @@ fn parts() {
         (
             content(
                 "user",
-                json!([{"text": "see"}, {"inlineData": {"mimeType": "image/png", "data": "QUJD"}},
+                &json!([{"text": "see"}, {"inlineData": {"mimeType": "image/png", "data": "QUJD"}},
                 {"fileData": {"mimeType": "application/pdf", "fileUri": "https://example.com/a.pdf"}},
                 {"inlineData": {"mimeType": "audio/mp3", "data": "QUJD"}}, {"hologram": {"beam": 1}, "thought": false}, "bare", 7]),
             ),
@@ -39,7 +39,7 @@ fn parts() {
         (
             content(
                 "model",
-                json!([{"text": "hm", "thought": true}, {"text": "hi", "thoughtSignature": "sig"},
+                &json!([{"text": "hm", "thought": true}, {"text": "hi", "thoughtSignature": "sig"},
                 {"functionCall": {"id": "a", "name": "f", "args": {"x": 1.0}}, "thoughtSignature": "sig"},
                 {"functionCall": {"name": "f"}}, {"functionCall": {"name": "g", "args": {}}}, {"functionCall": {"name": "f"}}]),
             ),
@@ -56,7 +56,7 @@ fn parts() {
         (
             content(
                 "user",
-                json!([{"functionResponse": {"id": "a", "name": "f", "response": {"output": "42"}}},
+                &json!([{"functionResponse": {"id": "a", "name": "f", "response": {"output": "42"}}},
                 {"functionResponse": {"name": "f", "response": {"error": "broken"}}},
                 {"functionResponse": {"name": "g", "response": {"n": [1.0]}}}]),
             ),
@@ -70,7 +70,7 @@ fn parts() {
         (
             content(
                 "model",
-                json!([{"executableCode": {"language": "PYTHON", "code": "print(1)"}},
+                &json!([{"executableCode": {"language": "PYTHON", "code": "print(1)"}},
                 {"codeExecutionResult": {"outcome": "OUTCOME_FAILED", "output": "no"}}]),
             ),
             Role::Assistant,
@@ -79,7 +79,7 @@ fn parts() {
         (
             content(
                 "model",
-                json!([{"toolCall": {"toolType": "GOOGLE_SEARCH", "id": "t", "args": {}}},
+                &json!([{"toolCall": {"toolType": "GOOGLE_SEARCH", "id": "t", "args": {}}},
                 {"toolResponse": {"toolType": "GOOGLE_SEARCH", "id": "t", "response": {"output": "found"}}}]),
             ),
             Role::Assistant,
@@ -94,7 +94,7 @@ fn parts() {
             ],
         ),
         (
-            content("function", json!([{"functionResponse": {"name": "f", "response": {}}}])),
+            content("function", &json!([{"functionResponse": {"name": "f", "response": {}}}])),
             Role::User,
             vec![result("gemini_call_f_0", Some("f"), "{}", false)],
         ),
@@ -102,7 +102,7 @@ fn parts() {
         (
             content(
                 "user",
-                json!([{"inline_data": {"mime_type": "image/png", "data": "QUJD"}},
+                &json!([{"inline_data": {"mime_type": "image/png", "data": "QUJD"}},
                 {"file_data": {"mime_type": "image/jpeg", "file_uri": "gs://bucket/a.jpg"}},
                 {"function_response": {"name": "f", "response": {"result": "42"}}}]),
             ),
@@ -114,23 +114,23 @@ fn parts() {
             ],
         ),
         (
-            content("model", json!([{"function_call": {"name": "f", "args": {}}, "thought_signature": "sig"}])),
+            content("model", &json!([{"function_call": {"name": "f", "args": {}}, "thought_signature": "sig"}])),
             Role::Assistant,
             vec![call("gemini_call_f_0", "f", "{}")],
         ),
         (json!({"parts": [{"text": "hi"}]}), Role::User, vec![text("hi")]),
     ];
     check(Format::Gemini, cases);
-    assert_eq!(read(&content("model", json!([]))).format, Format::Gemini);
-    assert_eq!(read(&content("user", json!([]))).format, Format::AiSdkUi);
-    assert_eq!(read(&content("user", json!([{"type": "text", "text": "hi"}]))).format, Format::AiSdkUi);
+    assert_eq!(read(&content("model", &json!([]))).format, Format::Gemini);
+    assert_eq!(read(&content("user", &json!([]))).format, Format::AiSdkUi);
+    assert_eq!(read(&content("user", &json!([{"type": "text", "text": "hi"}]))).format, Format::AiSdkUi);
 }
 
 #[test]
 fn contents_become_messages_and_messages_contents() {
     let said = content(
         "model",
-        json!([{"text": "hm", "thought": true}, {"text": "Looking."},
+        &json!([{"text": "hm", "thought": true}, {"text": "Looking."},
         {"functionCall": {"name": "f", "args": {"x": 1}}, "thoughtSignature": "sig"}]),
     );
     let openai = json!({"role": "assistant", "content": "Looking.", "tool_calls": [
@@ -138,13 +138,13 @@ fn contents_become_messages_and_messages_contents() {
     assert_eq!(projected(&said, Format::OpenAi), (vec![openai], true));
     let openai = json!({"role": "assistant", "content": null, "tool_calls": [
         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "[1]"}}]});
-    let back = content("model", json!([{"functionCall": {"id": "a", "name": "f", "args": {"arguments": "[1]"}}}]));
+    let back = content("model", &json!([{"functionCall": {"id": "a", "name": "f", "args": {"arguments": "[1]"}}}]));
     assert_eq!(projected(&openai, Format::Gemini), (vec![back], false));
     let results = json!({"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "a", "content": "1"}, {"type": "tool_result", "tool_use_id": "b", "content": "no", "is_error": true}]});
     let contents = content(
         "user",
-        json!([{"functionResponse": {"id": "a", "name": "tool", "response": {"output": "1"}}},
+        &json!([{"functionResponse": {"id": "a", "name": "tool", "response": {"output": "1"}}},
         {"functionResponse": {"id": "b", "name": "tool", "response": {"error": "no"}}}]),
     );
     assert_eq!(projected(&results, Format::Gemini), (vec![contents], false));
@@ -152,14 +152,14 @@ fn contents_become_messages_and_messages_contents() {
 
 #[test]
 fn media_go_both_ways() {
-    let gemini = content("user", json!([{"text": "see"}, {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}]));
+    let gemini = content("user", &json!([{"text": "see"}, {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}]));
     let openai = json!({"role": "user", "content": [{"type": "text", "text": "see"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}]});
     assert_eq!(projected(&gemini, Format::OpenAi), (vec![openai.clone()], false));
     assert_eq!(projected(&openai, Format::Gemini), (vec![gemini], false));
     let url =
         json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]});
-    let file = content("user", json!([{"fileData": {"fileUri": "https://example.com/a.png"}}]));
+    let file = content("user", &json!([{"fileData": {"fileUri": "https://example.com/a.png"}}]));
     assert_eq!(projected(&url, Format::Gemini), (vec![file], false));
 }
 

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use throughline::formats::parse;
 use throughline::message::{Format, Part, Role};
 
-fn stored(kind: &str, data: Value) -> Value {
+fn stored(kind: &str, data: &Value) -> Value {
     json!({"type": kind, "data": data})
 }
 
-fn class(name: &str, kwargs: Value) -> Value {
+fn class(name: &str, kwargs: &Value) -> Value {
     json!({"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", name], "kwargs": kwargs})
 }
 
@@ -23,10 +23,10 @@ fn all_three_shapes() {
     plain["type"] = json!("ai");
     let parts = || vec![text("Looking."), call("a", "f", "{\"x\":1}")];
     let cases = [
-        (stored("ai", fields.clone()), Role::Assistant, parts()),
+        (stored("ai", &fields), Role::Assistant, parts()),
         (plain, Role::Assistant, parts()),
-        (class("AIMessage", fields.clone()), Role::Assistant, parts()),
-        (class("AIMessageChunk", fields), Role::Assistant, parts()),
+        (class("AIMessage", &fields), Role::Assistant, parts()),
+        (class("AIMessageChunk", &fields), Role::Assistant, parts()),
     ];
     for (message, ..) in &cases {
         assert_eq!(read(message).message.id.as_deref(), Some("run-1"));
@@ -36,19 +36,19 @@ fn all_three_shapes() {
 
 #[test]
 fn roles() {
-    let said = |kind: &str| stored(kind, json!({"content": "hi"}));
+    let said = |kind: &str| stored(kind, &json!({"content": "hi"}));
     let cases = [
         (said("human"), Role::User, vec![text("hi")]),
         (said("ai"), Role::Assistant, vec![text("hi")]),
         (said("system"), Role::System, vec![text("hi")]),
         (said("developer"), Role::System, vec![text("hi")]),
-        (class("SystemMessage", json!({"content": "hi"})), Role::System, vec![text("hi")]),
-        (stored("generic", json!({"content": "hi", "role": "assistant"})), Role::Assistant, vec![text("hi")]),
-        (stored("chat", json!({"content": "hi", "role": "critic"})), Role::User, vec![text("hi")]),
+        (class("SystemMessage", &json!({"content": "hi"})), Role::System, vec![text("hi")]),
+        (stored("generic", &json!({"content": "hi", "role": "assistant"})), Role::Assistant, vec![text("hi")]),
+        (stored("chat", &json!({"content": "hi", "role": "critic"})), Role::User, vec![text("hi")]),
         (
             stored(
                 "tool",
-                json!({"content": "42", "tool_call_id": "a", "name": "f", "artifact": {"rows": [1]}, "status": "success"}),
+                &json!({"content": "42", "tool_call_id": "a", "name": "f", "artifact": {"rows": [1]}, "status": "success"}),
             ),
             Role::Tool,
             vec![result("a", Some("f"), "42", false)],
@@ -59,13 +59,13 @@ fn roles() {
             vec![result("a", None, "no", true)],
         ),
         (
-            stored("function", json!({"content": "42", "name": "f"})),
+            stored("function", &json!({"content": "42", "name": "f"})),
             Role::Tool,
             vec![result("langchain_function_call_f", Some("f"), "42", false)],
         ),
     ];
     check(Format::LangChain, cases);
-    let named = stored("human", json!({"content": "hi", "name": "ann"}));
+    let named = stored("human", &json!({"content": "hi", "name": "ann"}));
     assert_eq!(read(&named).message.name.as_deref(), Some("ann"));
     assert_eq!(
         projected(&named, Format::OpenAi),
@@ -75,8 +75,8 @@ fn roles() {
 
 #[test]
 fn blocks_and_calls() {
-    let ai = |data: Value| (stored("ai", data), Role::Assistant);
-    let human = |blocks: Value| (stored("human", json!({"content": blocks})), Role::User);
+    let ai = |data: Value| (stored("ai", &data), Role::Assistant);
+    let human = |blocks: Value| (stored("human", &json!({"content": blocks})), Role::User);
     let case = |(message, role): (Value, Role), parts: Vec<Part>| (message, role, parts);
     let openai_call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{ \"x\":1 }"}});
     let server =
@@ -145,22 +145,22 @@ fn they_are_written_in_the_stored_form() {
         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"x\":1}"}}]});
     let ai = stored(
         "ai",
-        json!({"content": "", "tool_calls": [{"name": "f", "args": {"x": 1}, "id": "a", "type": "tool_call"}]}),
+        &json!({"content": "", "tool_calls": [{"name": "f", "args": {"x": 1}, "id": "a", "type": "tool_call"}]}),
     );
     assert_eq!(projected(&round, Format::LangChain), (vec![ai.clone()], false));
     assert_eq!(projected(&ai, Format::OpenAi), (vec![round], false));
     let answer = json!({"role": "tool", "tool_call_id": "a", "name": "f", "content": "1"});
-    let tool = stored("tool", json!({"content": "1", "tool_call_id": "a", "name": "f", "status": "success"}));
+    let tool = stored("tool", &json!({"content": "1", "tool_call_id": "a", "name": "f", "status": "success"}));
     assert_eq!(projected(&answer, Format::LangChain), (vec![tool], false));
     let seen = json!({"role": "user", "content": [{"type": "text", "text": "see"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}]});
-    let human = stored("human", json!({"content": seen["content"]}));
+    let human = stored("human", &json!({"content": seen["content"]}));
     assert_eq!(projected(&seen, Format::LangChain), (vec![human.clone()], false));
     assert_eq!(projected(&human, Format::OpenAi), (vec![seen], false));
     let pdf = json!({"role": "user", "content": [{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"}}]});
     let file = stored(
         "human",
-        json!({"content": [{"type": "file", "source_type": "base64", "mime_type": "application/pdf",
+        &json!({"content": [{"type": "file", "source_type": "base64", "mime_type": "application/pdf",
         "data": "QUJD", "metadata": {"filename": "a.pdf"}}]}),
     );
     assert_eq!(projected(&pdf, Format::LangChain), (vec![file.clone()], false));

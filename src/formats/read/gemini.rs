@@ -86,10 +86,15 @@ pub(super) fn blocks(object: &Object, role: Role) -> Result<Vec<Block>> {
         .iter()
         .enumerate()
         .map(|(index, item)| {
-            let part = match item.as_object().filter(|_| is_misplaced(item)) {
+            let mut part = match item.as_object().filter(|_| is_misplaced(item)) {
                 Some(part) => unknown(part),
                 None => part(item, index, &mut places)?,
             };
+            // Responses to functions are the user's: in a content of the model such a one answers nothing.
+            let is_response = item.get("functionResponse").or_else(|| item.get("function_response")).is_some();
+            if let (Part::ToolResult { call_id, .. }, Role::Assistant, true) = (&mut part, role, is_response) {
+                call_id.insert_str(0, "misplaced ");
+            }
             Ok(Block { part, slot: Slot::Item("parts", index) })
         })
         .collect()
