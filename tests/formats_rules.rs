@@ -467,7 +467,7 @@ fn r03_gemini_has_as_many_responses_as_calls_in_the_next_content() {
     assert_eq!((out, repair_rules(&rendered)), (vec![a.clone(), b.clone()], vec![("R3", 2)]));
 
     // Results of one round become one content, first in it.
-    let apart = [a.clone(), gemini_calls(&["f", "f"]), gemini_results(&["f"]), gemini_results(&["f"]), b.clone()];
+    let apart = [a.clone(), gemini_calls(&["f", "f"]), gemini_results(&["f"]), gemini_results(&["f"]), b];
     assert_eq!(rules(&apart, Format::Gemini), ["R5", "R3", "R3"]);
     let (out, rendered) = repaired(&apart, Format::Gemini, Format::Gemini);
     assert_eq!((out.len(), out[2]["parts"].as_array().unwrap().len()), (4, 2));
@@ -510,7 +510,7 @@ fn r03_gemini_pairs_by_id_else_by_name_and_order() {
 #[test]
 fn r09_r10_gemini_starts_on_what_a_user_says_and_never_ends_on_the_model() {
     let said = json!({"role": "model", "parts": [{"text": "hi"}]});
-    let messages = [gemini_calls(&["f"]), gemini_results(&["f"]), gemini_user("a"), said.clone()];
+    let messages = [gemini_calls(&["f"]), gemini_results(&["f"]), gemini_user("a"), said];
     assert_eq!(rules(&messages, Format::Gemini), ["R9", "R10"]);
     let (out, rendered) = repaired(&messages, Format::Gemini, Format::Gemini);
     assert_eq!(out, [gemini_user("a")]);
