@@ -633,6 +633,19 @@ fn r04_every_item_that_calls_has_its_output() {
 }
 
 #[test]
+fn r04_an_output_may_answer_a_call_that_is_only_referred_to() {
+    let format = Format::OpenAiResponses;
+    let reference = json!({"type": "item_reference", "id": "fc_1"});
+    let messages = [user("a"), reference.clone(), item_output("x"), item_said("one"), user("b")];
+    let (out, rendered) = repaired(&messages, format, format);
+    assert_eq!((out.as_slice(), rendered.repairs.len()), (&messages[..], 0));
+    // One reference is one call.
+    let messages = [user("a"), reference, item_output("x"), item_output("y"), user("b")];
+    assert_eq!(rules(&messages, format), ["R4"]);
+    assert_eq!(repair_rules(&repaired(&messages, format, format).1), [("R4", 4)]);
+}
+
+#[test]
 fn r04_each_kind_of_call_is_answered_by_its_own_kind_of_output() {
     let format = Format::OpenAiResponses;
     for (call, answer) in [
@@ -796,9 +809,9 @@ fn r23_references_are_told_of_and_become_notes_in_another_format() {
             vec![(0, "file"), (1, "file")],
         ),
         (
-            json!({"type": "human", "content": [{"type": "image", "fileId": "file-1"}]}),
+            json!({"type": "human", "content": [{"type": "image", "fileId": "file-1"}, {"type": "image", "source_type": "id", "id": "file-1"}]}),
             Format::LangChain,
-            vec![(0, "file")],
+            vec![(0, "file"), (1, "file")],
         ),
         (
             said(json!([{"type": "image_asset_pointer", "asset_pointer": "sediment://file_1"}])),

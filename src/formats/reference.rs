@@ -78,6 +78,10 @@ fn referred(value: &Value, format: Format, part: &Part) -> Option<&'static str> 
     if is_audio && format == Format::OpenAi && value.get("id").is_some_and(Value::is_string) {
         return Some("audio");
     }
+    // LangChain's blocks of its first standard.
+    if value.get("source_type").is_some_and(|kind| kind == "id") {
+        return Some("file");
+    }
     // Depth is bounded by MAX_NESTING, so the stack of values is too.
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {

@@ -282,6 +282,7 @@ impl<'a> Window<'_, 'a> {
             }
             let answers = elements.get(at..end).unwrap_or_default().iter().filter(|next| next.role == Role::Tool);
             let mut round = Round::of(calls);
+            round.references = said.as_ref().map_or(0, |said| self.count_references(said));
             for answer in answers {
                 self.take_answers(&mut round, answer, &moved);
             }
@@ -322,6 +323,16 @@ impl<'a> Window<'_, 'a> {
         (Some(said), calls)
     }
 
+    /// Items of OpenAI Responses that are only referred to: each may be a call, whose id is not known here.
+    fn count_references(&self, said: &Element) -> usize {
+        let is_reference =
+            |content: &&Content| matches!(self.part(content), Some(Part::Other { kind }) if kind == "item_reference");
+        match self.target {
+            Format::OpenAiResponses => said.contents.iter().filter(is_reference).count(),
+            _ => 0,
+        }
+    }
+
     /// Takes the results of an element that answer the round's calls; drops the others.
     fn take_answers(&mut self, round: &mut Round, answer: &Element, moved: &SortedSet<(usize, usize)>) {
         let mut taken = Element { contents: Vec::new(), ..answer.clone() };
@@ -331,6 +342,7 @@ impl<'a> Window<'_, 'a> {
                     if position(content).is_some_and(|position| moved.contains(&position)) {
                         continue;
                     }
+                    let has_reference = round.references > 0;
                     match round.call_answered_by(call_id, name.as_deref()) {
                         Some(call) if !call.is_answered => {
                             call.is_answered = true;
@@ -338,6 +350,10 @@ impl<'a> Window<'_, 'a> {
                             taken.contents.push(content.clone());
                         }
                         Some(_) => self.note(self.pairing_rule(), answer.source, "second result of one call left out"),
+                        None if self.is_native(answer.source) && has_reference => {
+                            round.references -= 1;
+                            taken.contents.push(content.clone());
+                        }
                         None => self.note(self.pairing_rule(), answer.source, "tool result without its call left out"),
                     }
                 }
@@ -425,6 +441,8 @@ struct Round {
     answers: Vec<Element>,
     /// Calls that the user approved or refused, and that have no result yet.
     approvals: usize,
+    /// Calls that are only referred to and have no output yet, at most.
+    references: usize,
 }
 
 impl Round {
@@ -439,7 +457,7 @@ impl Round {
         for (index, call) in calls.iter().enumerate() {
             by_id.insert(call.id.clone(), index);
         }
-        Self { calls, by_id, answers: Vec::new(), approvals: 0 }
+        Self { calls, by_id, answers: Vec::new(), approvals: 0, references: 0 }
     }
 
     fn call_mut(&mut self, id: &str) -> Option<&mut Call> {

@@ -54,7 +54,7 @@ pub(super) fn check(input: &[Value], found: &mut Findings) {
         found.add("R10", input.len() - 1, "the last item is neither a user's message nor an output");
     }
     let mut open: Vec<&str> = Vec::new();
-    let mut asked = 0;
+    let (mut asked, mut references) = (0, 0);
     for (index, item) in input.iter().enumerate() {
         let origin = origin(item);
         if origin == Origin::Output {
@@ -62,6 +62,8 @@ pub(super) fn check(input: &[Value], found: &mut Findings) {
                 Some(at) => {
                     open.remove(at);
                 }
+                // It may answer a call that is only referred to.
+                None if references > 0 => references -= 1,
                 None => found.add("R4", index, "an output that answers no open call"),
             }
         } else if let Some(id) = owed(item) {
@@ -70,7 +72,10 @@ pub(super) fn check(input: &[Value], found: &mut Findings) {
             }
             open.push(id);
             asked = open.len();
+        } else if item["type"] == "item_reference" {
+            references += 1;
         } else if origin == Origin::User {
+            references = 0;
             close(&mut open, asked, index, found);
         }
         check_says_something(item, index, found);

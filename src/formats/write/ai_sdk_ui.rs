@@ -2,7 +2,6 @@
 
 use super::{Envelope, Item, STUB_OUTPUT, input};
 use crate::formats::json::Object;
-use crate::formats::read::Slot;
 use crate::message::{Part, Role};
 use crate::sorted_map::{SortedMap, SortedSet};
 use serde_json::{Value, json};
@@ -26,7 +25,7 @@ pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Obj
 struct Writer {
     parts: Vec<Value>,
     /// Native parts that are there already: one holds several items.
-    slots: SortedSet<usize>,
+    written: SortedSet<*const Value>,
     /// Positions in `parts` of the parts with this call id: the provider's call may have the id of one of the client's.
     calls: SortedMap<String, Vec<usize>>,
 }
@@ -34,7 +33,7 @@ struct Writer {
 impl Writer {
     fn push(&mut self, item: &Item<'_>) {
         match item {
-            Item::Native { value, slot, part } => self.push_native(value, *slot, part),
+            Item::Native { value, part, .. } => self.push_native(value, part),
             Item::Text(text) => self.parts.push(json!({ "type": "text", "text": text })),
             Item::Media(media) => self.parts.push(media.clone()),
             Item::Reasoning { text, metadata } => {
@@ -60,20 +59,19 @@ impl Writer {
         }
     }
 
-    fn push_native(&mut self, value: &Value, slot: Slot, part: &Part) {
-        let Slot::Item(_, index) = slot else { return };
+    fn push_native(&mut self, value: &Value, part: &Part) {
         match part {
             // Both stand in the part of their call; a result whose own call was left out answers the other one.
             Part::Other { kind } if kind.starts_with("tool-approval-") => return,
             Part::ToolResult { call_id, output, is_error, .. } => {
-                if !self.slots.contains(&index) {
+                if !self.written.contains(&std::ptr::from_ref(value)) {
                     self.answer(call_id, output, *is_error);
                 }
                 return;
             }
             _ => {}
         }
-        if !self.slots.insert(index) {
+        if !self.written.insert(value) {
             return;
         }
         if let Part::ToolCall { id, .. } = part {
