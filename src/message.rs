@@ -3,6 +3,7 @@
 //! The caller's own object is kept beside it, byte-exact (see [`crate::records::MessageRecord::raw`]), and goes back out
 //! unchanged wherever the format asked for is the format it came in.
 
+use crate::embedded_data::without_data;
 use serde::Serialize;
 
 /// Position of a message in its conversation: dense, from 1.
@@ -135,7 +136,8 @@ impl Message {
     }
 
     /// The visible text, parts joined by a line break: what is indexed, embedded, quoted and shown.
-    /// Reasoning and media are left out; tool results are included, each as its own paragraph; tool calls by name.
+    /// Reasoning and media are left out; tool results are included, each as its own paragraph; tool calls by name. Data
+    /// URLs and other base64 inside a text are named by type and size, not repeated.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -152,7 +154,7 @@ impl Message {
             if !out.is_empty() {
                 out.push('\n');
             }
-            out.push_str(piece);
+            out.push_str(&without_data(piece));
         }
         out
     }

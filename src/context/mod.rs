@@ -11,7 +11,7 @@ pub mod evidence;
 mod fill;
 pub mod receipt;
 
-pub use assemble::{ContextInput, Question, StoredMessage, SystemPart, assemble, message_tokens};
+pub use assemble::{ContextInput, Question, StoredMessage, SystemPart, assemble, message_tokens, sent_tokens};
 pub use budget::{Demand, GroupSize, Room, recent_start};
 pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage};
 pub use receipt::{Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport};

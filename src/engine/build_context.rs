@@ -11,7 +11,7 @@ use crate::context::{
     StoredMessage, SystemPart, assemble, message_tokens, recent_start,
 };
 use crate::error::{Error, Result};
-use crate::formats::FormatChoice;
+use crate::formats::{FormatChoice, Profile, Target};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Format, Message, Role, Seq};
 use crate::records::MessageRecord;
@@ -35,6 +35,10 @@ pub struct ContextRequest {
     pub reserve: Option<f64>,
     /// Format of the messages: `openai` (default), `anthropic`, `ai-sdk`.
     pub format: Option<String>,
+    /// Who takes them (see [`Profile`]); by default the profile of the format.
+    pub profile: Option<String>,
+    /// Calls and results of the history are written as text: for a request that sends no tool definitions.
+    pub flatten_tools: bool,
     /// The app's own documents for this question.
     pub documents: Vec<EvidenceDocument>,
     /// Tool definitions as JSON text: counted, since they are sent too.
@@ -54,6 +58,8 @@ impl FromFields for ContextRequest {
             window: fields.take("window"),
             reserve: fields.take("reserve"),
             format: fields.take("format"),
+            profile: fields.take("profile"),
+            flatten_tools: fields.take_or("flattenTools", false),
             documents: fields.take_or("documents", Vec::default()),
             tools: fields.take("tools"),
             retrieval: fields.take_or("retrieval", RetrievalChoice::default()),
@@ -106,9 +112,9 @@ impl Engine {
         self.refresh(id).await?;
         self.refresh_facts().await?;
         let newest = self.newest_turn(id, request.question.as_deref()).await?;
-        let format = self.target_format(request.format.as_deref(), &newest)?;
+        let target = target(&request, &newest)?;
         let counter = self.counter();
-        let overhead = overhead(format);
+        let overhead = overhead(target.format);
         let mut system = self.system_part(&request);
         let tools_tokens = request.tools.as_deref().map_or(0, |tools| counter.count(tools));
         let system_tokens = system.items.iter().map(|item| item.tokens).sum::<u32>()
@@ -137,7 +143,7 @@ impl Engine {
         }));
         let full_history_tokens = self.full_history_tokens(id, overhead.per_message_tokens);
         let context = assemble(ContextInput {
-            format,
+            target,
             window_tokens,
             reserve_tokens,
             counter: &*counter,
@@ -199,18 +205,6 @@ impl Engine {
         let message = Message::text_message(Role::User, text);
         let tokens = message_tokens(&message, &*self.counter()) + overhead(Format::OpenAi).per_message_tokens;
         Newest { question: Question::Asked(text.to_owned()), text: text.to_owned(), first_seq: last_seq + 1, tokens }
-    }
-
-    /// The format asked for; left out, the one that the newest turn is stored in, else OpenAI's.
-    fn target_format(&self, name: Option<&str>, newest: &Newest) -> Result<Format> {
-        let stored = match &newest.question {
-            Question::Stored(messages) => messages.first().map(|stored| stored.record.format),
-            Question::Asked(_) => None,
-        };
-        match name {
-            None => Ok(stored.unwrap_or(Format::OpenAi)),
-            Some(name) => Ok(FormatChoice::from_name(name)?.target().or(stored).unwrap_or(Format::OpenAi)),
-        }
     }
 
     fn system_part(&self, request: &ContextRequest) -> SystemPart {
@@ -400,6 +394,25 @@ pub(super) fn turn_groups(conversation: &Conversation, end_seq: Seq, per_message
         }
     }
     groups
+}
+
+/// The format asked for; left out, the one that the newest turn is stored in where the profile takes it, else the
+/// profile's own, or OpenAI's.
+fn target(request: &ContextRequest, newest: &Newest) -> Result<Target> {
+    let stored = match &newest.question {
+        Question::Stored(messages) => messages.first().map(|stored| stored.record.format),
+        Question::Asked(_) => None,
+    };
+    let profile = request.profile.as_deref().map(Profile::from_name).transpose()?;
+    let named = match &request.format {
+        Some(name) => FormatChoice::from_name(name)?.target(),
+        None => None,
+    };
+    let takes = |format: &Format| profile.is_none_or(|profile| profile.takes(*format));
+    let format = named.or(stored.filter(takes)).or(profile.map(Profile::usual_format)).unwrap_or(Format::OpenAi);
+    let profile = profile.unwrap_or_else(|| Profile::of_format(format));
+    profile.check(format)?;
+    Ok(Target { format, profile, flatten_tools: request.flatten_tools })
 }
 
 fn found(conversation: Option<&Conversation>) -> Result<&Conversation> {

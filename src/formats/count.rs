@@ -1,15 +1,19 @@
 //! What of a message a provider counts.
 
+use super::profile::Profile;
+use super::{MAX_NESTING, json};
 use crate::message::{Message, Part};
+use serde_json::Value;
 
-/// Tokens charged for an image, an audio clip or a file, whose bytes are never tokenised (R22). A nominal cost: vision
-/// models bill about 85 (a small image) to 1,600 (a full-size one) tokens for an image, and frameworks that use a flat
-/// rate for files take 1,000.
+/// Tokens charged for an image, an audio clip or a file where it is not known who will be sent it: in what is stored. Bytes
+/// are never tokenised (R22). A nominal cost: vision models bill about 85 (a small image) to 1,600 (a full-size one) tokens
+/// for an image, and frameworks that use a flat rate for files take 1,000.
 pub const MEDIA_TOKENS: u32 = 1_000;
 
 /// The texts of a message that are sent and counted, in order: the speaker's name, text, reasoning (in its own format
 /// it is sent back), tool names, arguments and outputs. Bytes of media are not among them (see [`media_tokens`]), nor
-/// are call ids, which belong to the overhead per message.
+/// are call ids, which belong to the overhead per message. Base64 that stands in a text is part of it here: it is sent and
+/// billed as text.
 pub fn counted(message: &Message) -> impl Iterator<Item = &str> {
     let texts = message.parts.iter().flat_map(|part| match part {
         Part::Text(text) | Part::Reasoning(text) => [Some(text.as_str()), None],
@@ -20,9 +24,40 @@ pub fn counted(message: &Message) -> impl Iterator<Item = &str> {
     message.name.as_deref().into_iter().chain(texts.flatten()).filter(|text| !text.is_empty())
 }
 
-/// Tokens charged for the media of a message: [`MEDIA_TOKENS`] each.
+/// Tokens charged for the media of a stored message: [`MEDIA_TOKENS`] each.
 #[must_use]
 pub fn media_tokens(message: &Message) -> u32 {
     let media = message.parts.iter().filter(|part| matches!(part, Part::Media { .. })).count();
     u32::try_from(media).unwrap_or(u32::MAX).saturating_mul(MEDIA_TOKENS)
+}
+
+/// Tokens that a provider charges for the media of a message as it is sent, by the table of profiles. `raw` is the text of
+/// `message`, looked into only for images that ask for low detail.
+#[must_use]
+pub fn sent_media_tokens(message: &Message, raw: &str, profile: Profile) -> u32 {
+    let costs = profile.rules().costs;
+    let cost = |part: &Part| match part {
+        Part::Media { kind: "image", .. } => costs.image,
+        Part::Media { kind: "audio", .. } => costs.audio,
+        Part::Media { .. } => costs.file,
+        _ => 0,
+    };
+    let full = message.parts.iter().map(cost).fold(0, u32::saturating_add);
+    let discount = costs.image - costs.low_detail_image;
+    if full == 0 || discount == 0 {
+        return full;
+    }
+    full.saturating_sub(low_detail_images(raw).saturating_mul(discount))
+}
+
+fn low_detail_images(raw: &str) -> u32 {
+    let Some(message) = json::read_value(raw, MAX_NESTING) else { return 0 };
+    let parts = message["content"].as_array().or(message["parts"].as_array());
+    let is_low = |part: &&Value| {
+        let options = [&part["providerOptions"], &part["providerMetadata"]];
+        part["image_url"]["detail"] == "low"
+            || part["detail"] == "low"
+            || options.iter().any(|options| options["openai"]["imageDetail"] == "low")
+    };
+    parts.map_or(0, |parts| parts.iter().filter(is_low).count() as u32)
 }

@@ -18,14 +18,15 @@
 //! | R8 | a shortened result keeps its envelope and id ([`shrink_tool_results`]) |
 //! | R9 | a window starts on a user message |
 //! | R10 | a window ends on a user message or on tool results |
-//! | R12 | system messages are lifted out ([`lift_system`]), never sent among the messages |
+//! | R11 | user and assistant take turns, where the profile wants it |
+//! | R12, R13 | stored system messages are left out; system text goes where the profile has a place for it |
 //! | R14 | empty messages are dropped unless they bear tools |
-//! | R15 | calls of the engine's own send no tool blocks ([`flattened`]) |
-//! | R16 | ids are unique among the calls of one message |
+//! | R15 | a request without tools has no tool blocks: they are written as text; the engine's own model calls are text only |
+//! | R16 | ids are unique among the calls of one message; nine letters and digits where the profile wants it |
 //! | R17, R20 | reasoning goes back untouched in its own format, and to no other |
 //! | R21 | reasoning inside visible text (`<think>`) is read as reasoning |
-//! | R22, R23 | bytes of media are never counted; references of one account become notes in another format |
-
+//! | R22 | bytes of media are never counted or read; media that the profile does not take become notes |
+//! | R23 | references of one account become notes in another format |
 //!
 //! The projection, where source and target differ:
 //!
@@ -41,6 +42,7 @@
 //!
 //! Whatever is left out or noted sets [`Rendered::lossy`]; metadata such as `cache_control` or `providerOptions` does not.
 
+mod alternate;
 mod call_id;
 mod choice;
 mod construct;
@@ -53,6 +55,7 @@ mod json;
 pub(crate) use json::well_formed;
 mod media;
 mod parse;
+mod profile;
 mod read;
 mod render;
 mod repair;
@@ -64,13 +67,13 @@ mod write;
 
 pub use choice::FormatChoice;
 pub use construct::{user_message_with_evidence, user_text_message};
-pub use count::{MEDIA_TOKENS, counted, media_tokens};
-pub use flatten::flattened;
+pub use count::{MEDIA_TOKENS, counted, media_tokens, sent_media_tokens};
 pub use group::{GroupInput, TurnGroups, turn_groups};
 pub use parse::{MAX_NESTING, Parsed, parse};
-pub use render::{Rendered, RenderedMessage, render, render_repaired};
+pub use profile::{Profile, SystemPlace};
+pub use render::{Rendered, RenderedMessage, Target, render, render_repaired};
 pub use repair::{Repair, STUB_OUTPUT};
 pub use shrink::shrink_tool_results;
-pub use source::{Lifted, Source, lift_system};
+pub use source::Source;
 pub use time::read_time_ms;
-pub use validate::{Violation, validate};
+pub use validate::{Violation, validate, validate_context};

@@ -19,9 +19,15 @@ pub struct Repair {
     pub what: &'static str,
 }
 
-/// Elements that keep R1, R2, R5-R7, R9, R10, R14 and R16 in the target format, and what was done for it.
-pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> (Vec<Element>, Vec<Repair>) {
-    let mut window = Window { sources, target, elements, repairs: Vec::new() };
+/// Elements that keep R1, R2, R5-R7, R9, R10, R14 and R16 in the target format, and what was done for it. `is_flat`: calls
+/// will be written as text, so that none is run by who gets them.
+pub(super) fn repaired(
+    elements: Vec<Element>,
+    sources: &[Source<'_>],
+    target: Format,
+    is_flat: bool,
+) -> (Vec<Element>, Vec<Repair>) {
+    let mut window = Window { sources, target, is_flat, elements, repairs: Vec::new() };
     window.note_misplaced_parts();
     window.drop_empty();
     window.drop_before_first_user();
@@ -42,6 +48,7 @@ pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: F
 struct Window<'s, 'a> {
     sources: &'s [Source<'a>],
     target: Format,
+    is_flat: bool,
     elements: Vec<Element>,
     repairs: Vec<Repair>,
 }
@@ -281,8 +288,10 @@ impl<'a> Window<'_, 'a> {
         let Some(said) = said else { return };
         let missing = round.missing();
         // AI SDK: calls whose approval was just answered are run by the SDK itself when it gets the messages.
-        let runs_next =
-            is_last && round.approvals >= missing.len() && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        let runs_next = is_last
+            && !self.is_flat
+            && round.approvals >= missing.len()
+            && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
         if !missing.is_empty() && is_last && !runs_next {
             self.note("R7", said.source, "calls still in flight held back");
             return;
@@ -344,7 +353,7 @@ impl Round {
             call.is_answered = true;
         }
         let source = content.source();
-        self.answers.push(Element { role: Role::Tool, contents: vec![content], source });
+        self.answers.push(Element { role: Role::Tool, contents: vec![content], source, is_flat: false });
     }
 }
 

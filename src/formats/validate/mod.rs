@@ -5,7 +5,9 @@
 mod ai_sdk;
 mod anthropic;
 mod openai;
+mod profile;
 
+use super::profile::{Profile, SystemPlace};
 use crate::message::Format;
 use serde_json::Value;
 
@@ -40,6 +42,36 @@ pub fn validate(messages: &[Value], format: Format) -> Vec<Violation> {
         Format::AiSdkUi => ai_sdk::check_ui(messages, &mut found),
         Format::AiSdkModel => ai_sdk::check_model(messages, &mut found),
     }
+    found.0
+}
+
+/// Everything in a request that a profile would refuse: what [`validate`] names, and R11, R12, R13, R15, R16 and R22 as the
+/// profile has them. `system` is the system text that is sent beside the messages; system messages among them are taken
+/// where the profile takes them.
+///
+/// `format` is the format of the messages. Whether the profile goes with it is for the caller to check
+/// ([`Profile::check`]).
+#[must_use]
+pub fn validate_context(system: &str, messages: &[Value], format: Format, profile: Profile) -> Vec<Violation> {
+    let place = profile.system_place();
+    let takes_system = matches!(place, SystemPlace::Anywhere | SystemPlace::First);
+    let is_system = |message: &Value| message["role"] == "system" || message["role"] == "developer";
+    let said: Vec<usize> = (0..messages.len()).filter(|at| !(takes_system && is_system(&messages[*at]))).collect();
+    let rest: Vec<Value> = said.iter().map(|at| messages[*at].clone()).collect();
+    let mut found = Findings(validate(&rest, format));
+    profile::check(&rest, format, profile.rules(), &mut found);
+    for violation in &mut found.0 {
+        violation.index = said.get(violation.index).copied().unwrap_or(messages.len());
+    }
+    for (index, _) in messages.iter().enumerate().filter(|(_, message)| takes_system && is_system(message)) {
+        if place == SystemPlace::First && (index > 0 || !system.is_empty()) {
+            found.add("R12", index, "a system message that is not the only one and first");
+        }
+    }
+    if place == SystemPlace::Nowhere && !system.is_empty() {
+        found.add("R13", 0, "system text where there is no system role: fold it into the first user message");
+    }
+    crate::sorting::sort_by_key(&mut found.0, &|violation| violation.index);
     found.0
 }
 
