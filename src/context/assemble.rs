@@ -5,9 +5,10 @@ use super::fill::{self, Filled};
 use super::receipt::{
     CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport,
 };
+use super::tool_results::NewestTurn;
 use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice, Profile, RenderedMessage, Source, SystemPlace, Target};
-use crate::message::{Message, Seq};
+use crate::message::{Message, Part, Role, Seq, VariableParts};
 use crate::records::MessageRecord;
 use crate::sorting;
 use crate::tokens::{Overhead, TokenCounter};
@@ -23,6 +24,8 @@ pub struct StoredMessage {
     pub record: MessageRecord,
     /// As read.
     pub message: Message,
+    /// Why its tool results were shortened, in words for the receipt; `record` and `message` then have them so.
+    pub shortened: Option<&'static str>,
 }
 
 /// The newest turn.
@@ -122,26 +125,75 @@ struct Counted {
     tokens: u32,
 }
 
-/// Tokens of a message as it is stored, whoever will be sent it, without the per-message overhead. A name costs one more
-/// than its text.
+/// Tokens of a message as it is stored, whoever will be sent it, without the per-message overhead, and what of them may be
+/// others in a request. A name costs one more than its text.
+#[must_use]
+pub fn weighed(message: &Message, counter: &dyn TokenCounter) -> (u32, VariableParts) {
+    let mut variable = VariableParts::default();
+    let may_shorten = has_results_to_shorten(message);
+    for part in &message.parts {
+        match part {
+            Part::ToolResult { .. } => variable.results += u32::from(may_shorten),
+            Part::Media { kind: "image", .. } => variable.images += 1,
+            Part::Media { kind: "audio", .. } => variable.audio += 1,
+            Part::Media { .. } => variable.files += 1,
+            _ => {}
+        }
+    }
+    let mut tokens = formats::media_tokens(message).saturating_add(u32::from(message.name.is_some()));
+    for (text, is_result) in formats::counted_apart(message) {
+        let counted = counter.count(text);
+        tokens = tokens.saturating_add(counted);
+        let varies = is_result && may_shorten;
+        variable.result_tokens = variable.result_tokens.saturating_add(if varies { counted } else { 0 });
+    }
+    (tokens, variable)
+}
+
+/// Whether all results of the message may be shortened. Those of a provider's own tools, which the assistant's message
+/// holds, may not be in every format; counting on less than is done keeps the budget.
+fn has_results_to_shorten(message: &Message) -> bool {
+    let is_provider_call = |part: &Part| matches!(part, Part::ToolCall { provider_executed: true, .. });
+    message.role != Role::Assistant
+        || message.call_ids().next().is_some() && !message.parts.iter().any(is_provider_call)
+}
+
+/// The tokens alone.
 #[must_use]
 pub fn message_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
-    text_tokens(message, counter).saturating_add(formats::media_tokens(message))
+    weighed(message, counter).0
 }
 
 /// The same for who is sent it. `raw` is the text of the message.
 #[must_use]
 pub fn sent_tokens(message: &Message, raw: &str, profile: Profile, counter: &dyn TokenCounter) -> u32 {
-    text_tokens(message, counter).saturating_add(formats::sent_media_tokens(message, raw, profile))
+    as_sent(message_tokens(message, counter), message, raw, profile)
 }
 
-fn text_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
-    let texts: u32 = formats::counted(message).map(|text| counter.count(text)).sum();
-    texts.saturating_add(u32::from(message.name.is_some()))
+/// Tokens of a stored message with its media as the profile charges them.
+fn as_sent(stored_tokens: u32, message: &Message, raw: &str, profile: Profile) -> u32 {
+    let texts = stored_tokens.saturating_sub(formats::media_tokens(message));
+    texts.saturating_add(formats::sent_media_tokens(message, raw, profile))
+}
+
+/// Tokens of a turn as it is stored, when it is sent, overhead included.
+#[must_use]
+pub fn turn_tokens(turn: &[StoredMessage], profile: Profile, counter: &dyn TokenCounter, per_message: u32) -> u32 {
+    let tokens = turn.iter().map(|stored| stored_tokens(stored, profile, counter).saturating_add(per_message));
+    tokens.fold(0, u32::saturating_add)
+}
+
+/// Tokens of a stored message when it is sent: the stored count where it was counted by this counter; else a new one.
+fn stored_tokens(stored: &StoredMessage, profile: Profile, counter: &dyn TokenCounter) -> u32 {
+    let raw = &stored.record.raw;
+    match stored.record.counted_with == counter.id() {
+        true => as_sent(stored.record.tokens, &stored.message, raw, profile),
+        false => sent_tokens(&stored.message, raw, profile, counter),
+    }
 }
 
 /// Builds the context. What does not fit is left out in the order retrieved groups (worst first), documents, oldest
-/// recent groups; the question never.
+/// recent groups; then tool results of the newest turn are shortened; the question never.
 ///
 /// # Errors
 /// `budget_infeasible` when the system text and the newest turn alone do not fit.
@@ -149,9 +201,17 @@ pub fn assemble(mut input: ContextInput<'_>) -> Result<Context> {
     let number = boundary_number(&input);
     let limit = input.window_tokens.saturating_sub(input.reserve_tokens);
     let mut prompt = render(&input)?;
+    let mut turn = None;
     while prompt.total > limit {
         if input.history.is_empty() {
-            return Err(infeasible(prompt.total, &input));
+            let turn = match &mut turn {
+                Some(turn) => turn,
+                None => turn.insert(NewestTurn::new(newest(&input), limit)?),
+            };
+            let Some(shorter) = turn.shorter(input.counter)? else { return Err(infeasible(prompt.total, &input)) };
+            input.question = Question::Stored(shorter);
+            prompt = render(&input)?;
+            continue;
         }
         let group = input.history.remove(0);
         input.history_dropped.extend(group.iter().map(|stored| Dropped {
@@ -278,6 +338,11 @@ fn render(input: &ContextInput<'_>) -> Result<Prompt> {
         .iter()
         .map(|repair| json!({ "rule": repair.rule, "seq": repair.seq, "what": repair.what }))
         .collect();
+    for stored in input.history.iter().flatten().chain(newest(input)) {
+        if let Some(what) = stored.shortened {
+            repairs.push(json!({ "rule": "R8", "seq": stored.record.seq, "what": what }));
+        }
+    }
     let mut messages = Vec::with_capacity(rendered.messages.len());
     for message in rendered.messages {
         let tokens = rendered_tokens(&message, input)?;
@@ -331,19 +396,13 @@ fn source(stored: &StoredMessage) -> Source<'_> {
     }
 }
 
-/// The stored count where the message goes out as it was stored and was counted by this counter; else a new one.
+/// Tokens of a rendered message, overhead included: counted anew where it does not go out as it was stored.
 fn rendered_tokens(rendered: &RenderedMessage, input: &ContextInput<'_>) -> Result<u32> {
-    if let [seq] = rendered.seqs.as_slice() {
+    if let ([seq], true) = (rendered.seqs.as_slice(), rendered.exact) {
         let mut known = input.history.iter().flatten().chain(newest(input));
-        let stored = known.find(|stored| stored.record.seq == *seq);
-        if let Some(stored) = stored
-            && stored.record.counted_with == input.counter.id()
-            && rendered.exact
-        {
-            let (message, raw) = (&stored.message, stored.record.raw.as_str());
-            let texts = stored.record.tokens.saturating_sub(formats::media_tokens(message));
-            let media = formats::sent_media_tokens(message, raw, input.target.profile);
-            return Ok(texts.saturating_add(media).saturating_add(input.overhead.per_message_tokens));
+        if let Some(stored) = known.find(|stored| stored.record.seq == *seq) {
+            let tokens = stored_tokens(stored, input.target.profile, input.counter);
+            return Ok(tokens.saturating_add(input.overhead.per_message_tokens));
         }
     }
     parsed_tokens(&rendered.json, input)

@@ -2,7 +2,7 @@
 
 use super::profile::Profile;
 use super::{MAX_NESTING, json};
-use crate::message::{Message, Part};
+use crate::message::{Message, Part, VariableParts};
 use serde_json::Value;
 
 /// Tokens charged for an image, an audio clip or a file where it is not known who will be sent it: in what is stored. Bytes
@@ -10,18 +10,40 @@ use serde_json::Value;
 /// for an image, and frameworks that use a flat rate for files take 1,000.
 pub const MEDIA_TOKENS: u32 = 1_000;
 
+/// Most tokens that a stored message takes when it is sent, without the overhead per message: what of it is variable
+/// counts as `profile` charges it and, where results are shortened, as at most `result_tokens` for each of them.
+#[must_use]
+pub fn sent_size(stored_tokens: u32, variable: VariableParts, profile: Profile, result_tokens: Option<u32>) -> u32 {
+    let VariableParts { images, audio, files, .. } = variable;
+    let costs = profile.rules().costs;
+    let media = [(images, costs.image), (audio, costs.audio), (files, costs.file)];
+    let media_tokens = media.iter().fold(0_u32, |sum, (count, cost)| sum.saturating_add(count.saturating_mul(*cost)));
+    let nominal = (images.saturating_add(audio).saturating_add(files)).saturating_mul(MEDIA_TOKENS);
+    let shortened = result_tokens.map_or(u32::MAX, |tokens| tokens.saturating_mul(variable.results));
+    stored_tokens
+        .saturating_sub(nominal)
+        .saturating_sub(variable.result_tokens.saturating_sub(shortened))
+        .saturating_add(media_tokens)
+}
+
 /// The texts of a message that are sent and counted, in order: the speaker's name, text, reasoning (in its own format
 /// it is sent back), tool names, arguments and outputs. Bytes of media are not among them (see [`media_tokens`]), nor
 /// are call ids, which belong to the overhead per message. Base64 that stands in a text is part of it here: it is sent and
 /// billed as text.
 pub fn counted(message: &Message) -> impl Iterator<Item = &str> {
+    counted_apart(message).map(|(text, _)| text)
+}
+
+/// The same, each with whether it is the output of a tool.
+pub fn counted_apart(message: &Message) -> impl Iterator<Item = (&str, bool)> {
     let texts = message.parts.iter().flat_map(|part| match part {
-        Part::Text(text) | Part::Reasoning(text) => [Some(text.as_str()), None],
-        Part::ToolCall { name, arguments, .. } => [Some(name.as_str()), Some(arguments.as_str())],
-        Part::ToolResult { output, .. } => [Some(output.as_str()), None],
+        Part::Text(text) | Part::Reasoning(text) => [Some((text.as_str(), false)), None],
+        Part::ToolCall { name, arguments, .. } => [Some((name.as_str(), false)), Some((arguments.as_str(), false))],
+        Part::ToolResult { output, .. } => [Some((output.as_str(), true)), None],
         Part::Media { .. } | Part::Other { .. } => [None, None],
     });
-    message.name.as_deref().into_iter().chain(texts.flatten()).filter(|text| !text.is_empty())
+    let name = message.name.as_deref().map(|name| (name, false));
+    name.into_iter().chain(texts.flatten()).filter(|(text, _)| !text.is_empty())
 }
 
 /// Tokens charged for the media of a stored message: [`MEDIA_TOKENS`] each.
