@@ -635,6 +635,6 @@ fn large_messages_and_long_windows_are_read_in_linear_time() {
         .zip(&read)
         .map(|(raw, parsed)| Source { seq: None, format: parsed.format, raw, message: &parsed.message })
         .collect();
-    let rendered = throughline::formats::render_repaired(&sources, Format::Anthropic);
+    let rendered = render_repaired(&sources, Format::Anthropic);
     assert_eq!(rendered.messages.len(), 1 + 2 * 20_001 + 1);
 }

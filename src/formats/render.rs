@@ -235,32 +235,28 @@ impl<'s, 'a> Renderer<'s, 'a> {
 
     /// Decides whether the profile wants something else than what the sources have, and tells what.
     fn alter(&mut self, bundle: &mut Bundle) {
-        let is_refused = |part: &Part| matches!(part, Part::Media { kind, .. } if !self.rules.media.contains(kind));
         let is_old_call = |part: &Part| match part {
             Part::ToolCall { id, .. } | Part::ToolResult { call_id: id, .. } => id.starts_with(FUNCTION_CALL_ID_PREFIX),
             _ => false,
         };
-        let parts = || bundle.contents.iter().filter_map(|content| content.part(self.sources));
-        let refuses = parts().any(is_refused);
-        let renames = !bundle.is_flat && parts().any(|part| self.calls.replaces(part) || is_old_call(part));
-        let renames = renames && self.rules.has_short_ids;
-        let seq = self.sources.get(bundle.source).and_then(|source| source.seq);
-        if refuses {
-            self.rendered.repairs.push(Repair {
-                rule: "R22",
-                seq,
-                what: "media that it does not take named in a note",
-            });
+        let is_refused = |content: &&Content| matches!(content.part(self.sources), Some(Part::Media { kind, .. }) if !self.rules.media.contains(kind));
+        let refused: SortedSet<usize> = bundle.contents.iter().filter(is_refused).map(Content::source).collect();
+        let mut parts = bundle.contents.iter().filter_map(|content| content.part(self.sources));
+        let has_ids = self.rules.has_short_ids && !bundle.is_flat;
+        let renames = has_ids && parts.any(|part| self.calls.replaces(part) || is_old_call(part));
+        for source in refused.iter() {
+            self.note("R22", *source, "media of a kind that is not taken named in a note");
         }
         if renames && bundle.role == Role::Assistant {
-            self.rendered.repairs.push(Repair {
-                rule: "R16",
-                seq,
-                what: "call ids replaced by nine letters and digits",
-            });
+            self.note("R16", bundle.source, "call ids replaced by nine letters and digits");
         }
-        let is_altered = bundle.is_flat || bundle.is_joined || refuses || renames;
+        let is_altered = bundle.is_flat || bundle.is_joined || renames || !refused.is_empty();
         bundle.is_altered = is_altered || self.rules.is_plain_text && self.has_list(bundle);
+    }
+
+    fn note(&mut self, rule: &'static str, source: usize, what: &'static str) {
+        let seq = self.sources.get(source).and_then(|source| source.seq);
+        self.rendered.repairs.push(Repair { rule, seq, what });
     }
 
     /// Whether the only source's content is a list, where a string is wanted.
