@@ -76,4 +76,4 @@ pub use repair::{Repair, STUB_OUTPUT};
 pub use shrink::shrink_tool_results;
 pub use source::Source;
 pub use time::read_time_ms;
-pub use validate::{Violation, validate, validate_context};
+pub use validate::{Violation, format_of, validate, validate_context};

@@ -7,6 +7,7 @@ mod anthropic;
 mod openai;
 mod profile;
 
+use super::FormatChoice;
 use super::profile::{Profile, SystemPlace};
 use crate::message::Format;
 use serde_json::Value;
@@ -73,6 +74,19 @@ pub fn validate_context(system: &str, messages: &[Value], format: Format, profil
     }
     crate::sorting::sort_by_key(&mut found.0, &|violation| violation.index);
     found.0
+}
+
+/// The format of messages that are to be checked for a profile: the one told; else the first other than the profile's own
+/// that a message's shape tells of and the profile takes; else the profile's own.
+#[must_use]
+pub fn format_of(messages: &[Value], choice: FormatChoice, profile: Profile) -> Format {
+    let usual = profile.usual_format();
+    if let FormatChoice::Exact(format) = choice {
+        return format;
+    }
+    let is_wanted = |format: &Format| profile.takes(*format) && *format != usual;
+    let mut shapes = messages.iter().filter_map(|message| choice.resolve(message.as_object()?).ok());
+    shapes.find(is_wanted).or(choice.target()).unwrap_or(usual)
 }
 
 struct Findings(Vec<Violation>);
