@@ -26,7 +26,9 @@ pub(super) fn stub_text() -> String {
 /// that a window that ended on results still ends on what is to be answered (R10).
 pub(super) fn flatten(elements: &mut [Element], sources: &[Source<'_>], repairs: &mut Vec<Repair>) {
     for element in elements {
-        let is_tool = |content: &Content| content.part(sources).is_none_or(|part| tool_text(part).is_some());
+        let is_tool = |content: &Content| {
+            content.part(sources).is_none_or(|part| matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. }))
+        };
         if !element.contents.iter().any(is_tool) {
             continue;
         }

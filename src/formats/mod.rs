@@ -2,9 +2,10 @@
 //!
 //! The way of a message: [`parse`] reads the caller's JSON text into a canonical [`Message`](crate::message::Message);
 //! the text itself is stored untouched. For a request, [`render`] (as given) or [`render_repaired`] (healed by the rules
-//! R1-R14 named below) takes the chosen [`Source`]s and writes them in a target format. A message whose format is the
-//! target goes out byte for byte; every other one is projected. [`validate`] checks a finished request against the same
-//! rules and shares no code with the repair, so each is the other's oracle.
+//! named below) takes the chosen [`Source`]s and writes them for a [`Target`]: a format, and the [`Profile`] of who takes
+//! it. A message whose format is the target goes out byte for byte, unless the profile wants it otherwise; every other one
+//! is projected. [`validate`] checks a finished request against the same rules, [`validate_context`] against those of a
+//! profile too; they share the table of profiles with the repair and no code, so each is the other's oracle.
 //!
 //! Rules, by the name that a [`Repair`] and a [`Violation`] carry:
 //!

@@ -324,7 +324,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
                         self.calls.learn(part, self.is_native(content.source()) && !bundle.is_altered);
                     }
                     let origin = opened.get(&content.source());
-                    let item = match tool_text(part).filter(|_| bundle.is_flat) {
+                    let item = match bundle.is_flat.then(|| tool_text(part)).flatten() {
                         Some(text) => Some(Item::Text(text.into())),
                         None => self.item(source, part, *index, bundle, origin, &mut lossy),
                     };
