@@ -12,8 +12,9 @@ use throughline::config::ToolResultPolicy;
 use throughline::context::Context;
 use throughline::engine::ContextRequest;
 use throughline::error::Code;
-use throughline::formats::{Profile, STUB_OUTPUT, validate_context};
-use throughline::message::Format;
+use throughline::formats::{Profile, STUB_OUTPUT, sent_size, validate_context};
+use throughline::message::{Format, VariableParts};
+use throughline::records::MessageRecord;
 
 const OUTPUT: &str = "A line that a tool printed, with a path /srv/app/main.rs and a number 8471.\n";
 
@@ -197,5 +198,29 @@ proptest! {
             }
             assert!(changes <= 60 / full_turns.max(10), "{changes}");
         });
+    }
+}
+
+#[test]
+fn records_of_earlier_versions_are_read_and_new_ones_say_what_varies() {
+    let old = json!({
+        "conversationId": "c", "seq": 1, "id": "seq:1", "parentId": null, "role": "tool", "format": "openai", "raw": "{}",
+        "text": "", "tokens": 700, "countedWith": "estimate/1", "contentHash": "0", "createdAt": 0, "normalized": false,
+        "opensGroup": false,
+    });
+    let record: MessageRecord = serde_json::from_value(old.clone()).unwrap();
+    assert!(record.variable.is_none());
+    assert_eq!(serde_json::to_value(&record).unwrap(), old, "nothing is added to a message without such parts");
+    let varying = MessageRecord {
+        variable: VariableParts { results: 1, result_tokens: 600, images: 2, audio: 0, files: 1 },
+        tokens: 3_700,
+        ..record
+    };
+    let again: MessageRecord = serde_json::from_value(serde_json::to_value(&varying).unwrap()).unwrap();
+    assert_eq!(again, varying);
+    // 100 tokens of text, the result cut to 200, and the media as each charges them.
+    for (profile, media) in [(Profile::OpenAi, 2 * 765 + 1_000), (Profile::Gemini, 3 * 258)] {
+        assert_eq!(sent_size(3_700, varying.variable, profile, Some(200)), 100 + 200 + media);
+        assert_eq!(sent_size(3_700, varying.variable, profile, None), 700 + media);
     }
 }

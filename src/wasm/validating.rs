@@ -2,9 +2,9 @@
 
 use super::convert::{from_json, to_js, to_js_error};
 use crate::error::Result;
-use crate::formats::{self, FormatChoice, Profile};
+use crate::formats::{self, FormatChoice, Profile, Violation};
 use crate::json_reader::{Fields, FromFields};
-use serde_json::{Value, json};
+use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
 /// What is checked, and for whom.
@@ -36,14 +36,11 @@ pub fn validate_context(request: &str) -> std::result::Result<JsValue, JsValue> 
     violations(request).and_then(|found| to_js(&found)).map_err(|error| to_js_error(&error))
 }
 
-fn violations(request: &str) -> Result<Value> {
+fn violations(request: &str) -> Result<Vec<Violation>> {
     let request: Request = from_json(request)?;
     let profile = Profile::from_name(&request.profile)?;
     let choice = request.format.as_deref().map_or(Ok(FormatChoice::Detect), FormatChoice::from_name)?;
     let format = formats::format_of(&request.messages, choice, profile);
     profile.check(format)?;
-    let found = formats::validate_context(&request.system, &request.messages, format, profile);
-    let violation =
-        |found: &formats::Violation| json!({ "rule": found.rule, "index": found.index, "message": found.what });
-    Ok(found.iter().map(violation).collect())
+    Ok(formats::validate_context(&request.system, &request.messages, format, profile))
 }

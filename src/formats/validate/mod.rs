@@ -13,13 +13,14 @@ use crate::message::Format;
 use serde_json::Value;
 
 /// A rule that a request breaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Violation {
     /// The rule (see the module's table).
     pub rule: &'static str,
     /// The message, by its position in the request.
     pub index: usize,
-    /// What is wrong.
+    /// What is wrong; `message` on the wire.
+    #[serde(rename = "message")]
     pub what: &'static str,
 }
 
@@ -34,7 +35,7 @@ pub fn validate(messages: &[Value], format: Format) -> Vec<Violation> {
             found.add("R12", index, "system message among the messages");
         }
     }
-    if messages.first().is_some_and(|first| first["role"] != "user") {
+    if messages.first().is_some_and(|first| !is(first, "role", "user")) {
         found.add("R9", 0, "the first message is not a user's");
     }
     match format {
@@ -56,7 +57,7 @@ pub fn validate(messages: &[Value], format: Format) -> Vec<Violation> {
 pub fn validate_context(system: &str, messages: &[Value], format: Format, profile: Profile) -> Vec<Violation> {
     let place = profile.system_place();
     let takes_system = matches!(place, SystemPlace::Anywhere | SystemPlace::First);
-    let is_system = |message: &Value| message["role"] == "system" || message["role"] == "developer";
+    let is_system = |message: &Value| is(message, "role", "system") || is(message, "role", "developer");
     let said: Vec<usize> = (0..messages.len()).filter(|at| !(takes_system && is_system(&messages[*at]))).collect();
     let rest: Vec<Value> = said.iter().map(|at| messages[*at].clone()).collect();
     let mut found = Findings(validate(&rest, format));
@@ -98,7 +99,7 @@ impl Findings {
 
     fn check_last_role(&mut self, messages: &[Value], allowed: &[&str]) {
         if let Some(last) = messages.last()
-            && !last["role"].as_str().is_some_and(|role| allowed.contains(&role))
+            && !text(last, "role").is_some_and(|role| allowed.contains(&role))
         {
             self.add("R10", messages.len() - 1, "the last message is neither a user's nor a tool's");
         }
@@ -111,6 +112,19 @@ fn is_blank(value: &Value) -> bool {
 }
 
 /// The items of a list field; of anything else none.
-fn items<'a>(message: &'a Value, field: &str) -> impl DoubleEndedIterator<Item = &'a Value> {
-    message[field].as_array().into_iter().flatten()
+#[inline(never)]
+fn items<'a>(message: &'a Value, field: &str) -> std::slice::Iter<'a, Value> {
+    message.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default().iter()
+}
+
+/// The text of a field, if it is one. This and [`is`] are called so often that a copy in each place would be large.
+#[inline(never)]
+fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+    value.get(field).and_then(Value::as_str)
+}
+
+/// Whether a field is this text.
+#[inline(never)]
+fn is(value: &Value, field: &str, wanted: &str) -> bool {
+    text(value, field) == Some(wanted)
 }

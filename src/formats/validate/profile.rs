@@ -1,6 +1,6 @@
 //! What a profile asks beyond the rules of the format.
 
-use super::{Findings, items};
+use super::{Findings, is, items, text};
 use crate::formats::profile::Rules;
 use crate::message::Format;
 use crate::sorted_map::SortedSet;
@@ -30,13 +30,13 @@ pub(super) fn check(messages: &[Value], format: Format, rules: &Rules, found: &m
 }
 
 fn is_result(message: &Value) -> bool {
-    message["role"] == "tool" || message["role"] == "function"
+    is(message, "role", "tool") || is(message, "role", "function")
 }
 
 fn has_calls(message: &Value) -> bool {
     items(message, "tool_calls").next().is_some()
         || message["function_call"].is_object()
-        || items(message, "content").any(|part| part["type"] == "tool-call" && part["providerExecuted"] != true)
+        || items(message, "content").any(|part| is(part, "type", "tool-call") && part["providerExecuted"] != true)
 }
 
 /// R11 as Mistral's chat templates check it: messages with calls, and results, are left aside; of the others every
@@ -47,9 +47,9 @@ fn check_alternation(messages: &[Value], found: &mut Findings) {
         if is_result(message) || has_calls(message) {
             continue;
         }
-        if (message["role"] == "user") != is_users_turn {
+        if (is(message, "role", "user")) != is_users_turn {
             found.add("R11", index, "user and assistant do not take turns");
-            is_users_turn = message["role"] == "user";
+            is_users_turn = is(message, "role", "user");
         }
         is_users_turn = !is_users_turn;
     }
@@ -60,7 +60,7 @@ fn check_ids(messages: &[Value], found: &mut Findings) {
     let mut called = SortedSet::new();
     for (index, message) in messages.iter().enumerate() {
         let calls = items(message, "tool_calls").map(|call| &call["id"]);
-        let parts = items(message, "content").filter(|part| part["type"] == "tool-call");
+        let parts = items(message, "content").filter(|part| is(part, "type", "tool-call"));
         for id in calls.chain(parts.map(|part| &part["toolCallId"])) {
             let id = id.as_str().unwrap_or_default();
             if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -70,14 +70,14 @@ fn check_ids(messages: &[Value], found: &mut Findings) {
                 found.add("R16", index, "two calls with the same id");
             }
         }
-        if message["role"] == "function" || message["function_call"].is_object() {
+        if is(message, "role", "function") || message["function_call"].is_object() {
             found.add("R16", index, "a call without an id");
         }
     }
 }
 
 fn kind_of_media(part: &Value, format: Format) -> Option<&'static str> {
-    match (part["type"].as_str()?, format) {
+    match (text(part, "type")?, format) {
         ("image_url" | "image", _) => Some("image"),
         ("input_audio", _) => Some("audio"),
         ("file", Format::AiSdkModel) => None,
