@@ -205,7 +205,7 @@ proptest! {
 fn records_of_earlier_versions_are_read_and_new_ones_say_what_varies() {
     let old = json!({
         "conversationId": "c", "seq": 1, "id": "seq:1", "parentId": null, "role": "tool", "format": "openai", "raw": "{}",
-        "text": "", "tokens": 700, "countedWith": "estimate/1", "contentHash": "0", "createdAt": 0, "normalized": false,
+        "text": "", "tokens": 700, "countedWith": "estimate/1", "contentHash": "0", "createdAt": 0.5, "normalized": false,
         "opensGroup": false,
     });
     let record: MessageRecord = serde_json::from_value(old.clone()).unwrap();
