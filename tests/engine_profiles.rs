@@ -362,4 +362,28 @@ proptest! {
             }
         });
     }
+
+    /// What was in front of a question is in front of the next one too, byte for byte, while nothing is cut.
+    #[test]
+    fn the_prefix_only_grows_for_every_profile(turns in turns(), flatten_tools in any::<bool>()) {
+        block_on(async {
+            let world = World::default();
+            let engine = world.open().await;
+            conversation(&engine, "c").await;
+            let mut before: Vec<Vec<String>> = vec![Vec::new(); TARGETS.len()];
+            for (number, turn) in turns.iter().enumerate() {
+                engine.append(append("c", messages(number, turn))).await.unwrap();
+                for ((profile, format, _), before) in TARGETS.iter().zip(&mut before) {
+                    let request = ContextRequest {
+                        window: Some(100_000.0), format: Some((*format).into()), flatten_tools,
+                        retrieval: throughline::retrieval::RetrievalChoice::Never, ..for_profile(profile, "#999# and now?")
+                    };
+                    let context = engine.build_context(request).await.unwrap();
+                    let prefix = context.messages[..context.messages.len() - 1].to_vec();
+                    assert!(prefix.starts_with(before), "{profile} {format}\n{before:#?}\n{prefix:#?}");
+                    *before = prefix;
+                }
+            }
+        });
+    }
 }
