@@ -684,6 +684,41 @@ fn r22_each_provider_has_its_nominal_costs() {
 }
 
 #[test]
+fn r22_media_in_results_are_charged_and_their_bytes_are_not_read() {
+    let image = data_url("image/png");
+    let data = image.split(',').nth(1).unwrap();
+    let text = json!({"type": "text", "text": "a screenshot"});
+    let source = json!({"type": "base64", "media_type": "image/png", "data": data});
+    for (format, message) in [
+        (
+            Format::OpenAi,
+            json!({"role": "tool", "tool_call_id": "x", "content": [text, {"type": "image_url", "image_url": {"url": image}}]}),
+        ),
+        (
+            Format::Anthropic,
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": [text, {"type": "image", "source": source}]}]}),
+        ),
+        (
+            Format::AiSdkModel,
+            json!({"role": "tool", "content": [{"type": "tool-result", "toolCallId": "x", "toolName": "f",
+                "output": {"type": "content", "value": [text, {"type": "media", "data": data, "mediaType": "image/png"}]}}]}),
+        ),
+    ] {
+        let raw = message.to_string();
+        let parsed = parse(&raw, format).unwrap().message;
+        assert_eq!(media_tokens(&parsed), MEDIA_TOKENS, "{format:?}");
+        assert_eq!(sent_media_tokens(&parsed, &raw, Profile::Anthropic), 1_600);
+        assert!(counted(&parsed).map(str::len).sum::<usize>() < 100, "{format:?}");
+        assert!(parsed.text().starts_with("a screenshot") && parsed.text().len() < 100);
+        // A list that had to be cut holds no media any more, so that none are charged.
+        let cut = |text: &str, _| text.chars().take(5).collect();
+        let shrunk = shrink_tool_results(&raw, format, 5, &cut).unwrap().unwrap();
+        assert!(shrunk.len() < 300);
+        assert_eq!(media_tokens(&parse(&shrunk, format).unwrap().message), 0);
+    }
+}
+
+#[test]
 fn r22_data_hidden_in_text_is_named_in_what_is_read_and_counted_as_it_is_sent() {
     let url = data_url("image/png");
     let named = "[image/png data, 1.0 MB]";

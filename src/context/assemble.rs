@@ -131,13 +131,14 @@ struct Counted {
 pub fn weighed(message: &Message, counter: &dyn TokenCounter) -> (u32, VariableParts) {
     let mut variable = VariableParts::default();
     let may_shorten = has_results_to_shorten(message);
-    for part in &message.parts {
-        match part {
-            Part::ToolResult { .. } => variable.results += u32::from(may_shorten),
-            Part::Media { kind: "image", .. } => variable.images += 1,
-            Part::Media { kind: "audio", .. } => variable.audio += 1,
-            Part::Media { .. } => variable.files += 1,
-            _ => {}
+    if may_shorten {
+        variable.results = u32::try_from(message.result_ids().count()).unwrap_or(u32::MAX);
+    }
+    for kind in formats::media_kinds(message) {
+        match kind {
+            "image" => variable.images += 1,
+            "audio" => variable.audio += 1,
+            _ => variable.files += 1,
         }
     }
     let mut tokens = formats::media_tokens(message).saturating_add(u32::from(message.name.is_some()));

@@ -26,6 +26,20 @@ pub fn sent_size(stored_tokens: u32, variable: VariableParts, profile: Profile, 
         .saturating_add(media_tokens)
 }
 
+/// Kinds of items of a tool's output that are media (see `read::readable_items`), and what they cost as.
+const MEDIA_NOTES: [(&str, &str); 10] = [
+    ("image", "image"),
+    ("image_url", "image"),
+    ("image-data", "image"),
+    ("image-url", "image"),
+    ("media", "image"),
+    ("input_audio", "audio"),
+    ("file", "file"),
+    ("file-data", "file"),
+    ("file-url", "file"),
+    ("document", "file"),
+];
+
 /// The texts of a message that are sent and counted, in order: the speaker's name, text, reasoning (in its own format
 /// it is sent back), tool names, arguments and outputs. Bytes of media are not among them (see [`media_tokens`]), nor
 /// are call ids, which belong to the overhead per message. Base64 that stands in a text is part of it here: it is sent and
@@ -49,8 +63,29 @@ pub fn counted_apart(message: &Message) -> impl Iterator<Item = (&str, bool)> {
 /// Tokens charged for the media of a stored message: [`MEDIA_TOKENS`] each.
 #[must_use]
 pub fn media_tokens(message: &Message) -> u32 {
-    let media = message.parts.iter().filter(|part| matches!(part, Part::Media { .. })).count();
-    u32::try_from(media).unwrap_or(u32::MAX).saturating_mul(MEDIA_TOKENS)
+    u32::try_from(media_kinds(message).count()).unwrap_or(u32::MAX).saturating_mul(MEDIA_TOKENS)
+}
+
+/// The media of a message, each by its kind (`image`, `audio`, `file`): its parts, and what results of tools hold, which
+/// stands in their output as a line of its own (`[image]`). A tool that prints such a line is charged for it too: a count
+/// that is too high keeps the budget.
+pub fn media_kinds(message: &Message) -> impl Iterator<Item = &'static str> {
+    message.parts.iter().flat_map(|part| {
+        let (own, output) = match part {
+            Part::Media { kind, .. } => (Some(*kind), ""),
+            Part::ToolResult { output, .. } => (None, output.as_str()),
+            _ => (None, ""),
+        };
+        own.into_iter().chain(media_lines(output))
+    })
+}
+
+fn media_lines(output: &str) -> impl Iterator<Item = &'static str> {
+    output.lines().filter_map(|line| {
+        let kind = line.strip_prefix('[')?.strip_suffix(']')?;
+        let (_, kind) = MEDIA_NOTES.iter().find(|(note, _)| *note == kind)?;
+        Some(*kind)
+    })
 }
 
 /// Tokens that a provider charges for the media of a message as it is sent, by the table of profiles. `raw` is the text of
@@ -58,13 +93,12 @@ pub fn media_tokens(message: &Message) -> u32 {
 #[must_use]
 pub fn sent_media_tokens(message: &Message, raw: &str, profile: Profile) -> u32 {
     let costs = profile.rules().costs;
-    let cost = |part: &Part| match part {
-        Part::Media { kind: "image", .. } => costs.image,
-        Part::Media { kind: "audio", .. } => costs.audio,
-        Part::Media { .. } => costs.file,
-        _ => 0,
+    let cost = |kind| match kind {
+        "image" => costs.image,
+        "audio" => costs.audio,
+        _ => costs.file,
     };
-    let full = message.parts.iter().map(cost).fold(0, u32::saturating_add);
+    let full = media_kinds(message).map(cost).fold(0, u32::saturating_add);
     let discount = costs.image - costs.low_detail_image;
     if full == 0 || discount == 0 {
         return full;

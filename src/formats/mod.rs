@@ -68,7 +68,7 @@ mod write;
 
 pub use choice::FormatChoice;
 pub use construct::{user_message_with_evidence, user_text_message};
-pub use count::{MEDIA_TOKENS, counted, counted_apart, media_tokens, sent_media_tokens, sent_size};
+pub use count::{MEDIA_TOKENS, counted, counted_apart, media_kinds, media_tokens, sent_media_tokens, sent_size};
 pub use group::{GroupInput, TurnGroups, turn_groups};
 pub use parse::{MAX_NESTING, Parsed, parse};
 pub use profile::{Profile, SystemPlace};
