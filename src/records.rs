@@ -1,7 +1,7 @@
 //! What is kept in storage: one type per store. Every type here is a wire format: changing one needs a migration.
 
 use crate::json_reader::{Fields, FromFields};
-use crate::message::{Format, Role, Seq};
+use crate::message::{Format, Role, Seq, VariableParts};
 use serde::Serialize;
 
 /// A conversation: its own fields, and the counters that an append checks and moves.
@@ -72,6 +72,9 @@ pub struct MessageRecord {
     pub text: String,
     /// Tokens of the message as it is sent, without the per-message overhead.
     pub tokens: u32,
+    /// What of `tokens` may be others in a request; none in records of earlier versions.
+    #[serde(skip_serializing_if = "VariableParts::is_none")]
+    pub variable: VariableParts,
     /// Encoding and counter version that `tokens` was counted with, e.g. `o200k_base/1`; `estimate/1` for an estimate.
     pub counted_with: String,
     /// 64-bit hash of `raw`, hexadecimal: the same id with the same hash is a repeat, with another a conflict.
@@ -97,6 +100,7 @@ impl FromFields for MessageRecord {
             raw: fields.take("raw"),
             text: fields.take("text"),
             tokens: fields.take("tokens"),
+            variable: fields.take_or("variable", VariableParts::default()),
             counted_with: fields.take("countedWith"),
             content_hash: fields.take("contentHash"),
             created_at: fields.take("createdAt"),

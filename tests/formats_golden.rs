@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 use throughline::Code;
 use throughline::formats::{
-    FormatChoice, MEDIA_TOKENS, Parsed, Source, counted, media_tokens, parse, render, user_message_with_evidence,
-    user_text_message,
+    FormatChoice, MEDIA_TOKENS, Parsed, Source, Target, counted, media_tokens, parse, render, render_repaired,
+    user_message_with_evidence, user_text_message,
 };
 use throughline::message::{Format, Part, Role};
 
@@ -597,8 +597,24 @@ fn flattened_text_has_no_tool_blocks() {
     let message = json!({"id": "m", "role": "assistant", "parts": [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "Looking."},
         {"type": "tool-f", "toolCallId": "a", "state": "output-available", "input": {"x": 1}, "output": "1"},
         {"type": "file", "mediaType": "image/png", "filename": "a.png", "url": "data:image/png;base64,QUJD"}]});
-    let text = "Looking.\n[called f({\"x\":1})]\n[result: 1]\n[image: a.png]";
-    assert_eq!(throughline::formats::flattened(&read(&message).message), text);
+    let question = json!({"id": "q", "role": "user", "parts": [{"type": "text", "text": "a"}]});
+    let messages = [&question, &message];
+    let raws = messages.map(|message| (message.to_string(), read(message)));
+    let sources: Vec<Source<'_>> = raws
+        .iter()
+        .map(|(raw, parsed)| Source { seq: None, format: parsed.format, raw, message: &parsed.message })
+        .collect();
+    let target = Target { flatten_tools: true, ..Target::from(Format::OpenAi) };
+    let rendered = render_repaired(&sources, target);
+    let texts: Vec<&str> = rendered.messages.iter().map(|message| message.json.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            r#"{"role":"user","content":"a"}"#,
+            r#"{"role":"assistant","content":"Looking.\n\n[called f({\"x\":1})]\n\n[image: a.png]"}"#,
+            r#"{"role":"user","content":"[result: 1]"}"#
+        ]
+    );
 }
 
 #[test]
@@ -637,6 +653,6 @@ fn large_messages_and_long_windows_are_read_in_linear_time() {
         .zip(&read)
         .map(|(raw, parsed)| Source { seq: None, format: parsed.format, raw, message: &parsed.message })
         .collect();
-    let rendered = throughline::formats::render_repaired(&sources, Format::Anthropic);
+    let rendered = render_repaired(&sources, Format::Anthropic);
     assert_eq!(rendered.messages.len(), 1 + 2 * 20_001 + 1);
 }

@@ -6,12 +6,16 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use throughline::formats::{
-    FormatChoice, GroupInput, Parsed, Source, TurnGroups, parse, render, render_repaired, shrink_tool_results,
-    turn_groups, user_message_with_evidence, validate,
+    FormatChoice, GroupInput, Parsed, Profile, Source, Target, TurnGroups, parse, render, render_repaired,
+    shrink_tool_results, turn_groups, user_message_with_evidence, validate, validate_context,
 };
-use throughline::message::Role;
+use throughline::message::{Format, Role};
 
 mod histories;
+
+/// Every profile by name; the engine knows no other list.
+const PROFILES: [&str; 9] =
+    ["openai", "openai-responses", "anthropic", "gemini", "mistral", "webllm", "prompt-api", "strict", "ai-sdk"];
 
 use histories::{Event, FORMATS, message, text};
 
@@ -48,6 +52,12 @@ fn history() -> impl Strategy<Value = Vec<(String, Parsed)>> {
             })
             .collect()
     })
+}
+
+fn targets() -> Vec<(Profile, Format)> {
+    let profiles = PROFILES.map(|name| Profile::from_name(name).unwrap());
+    let pairs = profiles.into_iter().flat_map(|profile| FORMATS.map(|format| (profile, format)));
+    pairs.filter(|(profile, format)| profile.takes(*format)).collect()
 }
 
 fn sources(history: &[(String, Parsed)]) -> Vec<Source<'_>> {
@@ -201,6 +211,25 @@ proptest! {
                 prop_assert!(seq > opened && all[seq as usize - 1].message.opens_group());
                 opened = seq;
             }
+        }
+    }
+
+    #[test]
+    fn repaired_windows_pass_the_checker_of_every_profile(history in history(), cut in 0..14_usize, flatten_tools in any::<bool>()) {
+        let all = sources(&history);
+        let window = &all[cut.min(all.len())..];
+        for (profile, format) in targets() {
+            let rendered = render_repaired(window, Target { format, profile, flatten_tools });
+            let messages: Vec<Value> = rendered.messages.iter().map(|message| serde_json::from_str(&message.json).unwrap()).collect();
+            let violations = validate_context("", &messages, format, profile);
+            prop_assert!(violations.is_empty(), "{} {format:?}: {violations:?}\nin {:#?}\nout {messages:#?}", profile.name(), window.iter().map(|source| source.raw).collect::<Vec<_>>());
+            let read: Vec<(String, Parsed)> = rendered.messages.into_iter()
+                .map(|message| { let parsed = parse(&message.json, format).unwrap(); (message.json, parsed) }).collect();
+            if flatten_tools { prop_assert!(read.iter().all(|(_, parsed)| !parsed.message.has_tools())); }
+            // What passes is left as it is.
+            let again = render_repaired(&sources(&read), Target { format, profile, flatten_tools });
+            prop_assert!(again.repairs.is_empty(), "{} {format:?}: {:?}\n{read:#?}", profile.name(), again.repairs);
+            prop_assert!(again.messages.iter().all(|message| message.exact));
         }
     }
 

@@ -4,13 +4,29 @@
 
 use serde_json::{Value, json};
 use throughline::formats::{
-    GroupInput, Parsed, Rendered, STUB_OUTPUT, Source, lift_system, parse, references, render_repaired,
-    shrink_tool_results, turn_groups, validate,
+    GroupInput, MEDIA_TOKENS, Parsed, Profile, Rendered, STUB_OUTPUT, Source, Target, counted, media_tokens, parse,
+    references, render, render_repaired, sent_media_tokens, shrink_tool_results, turn_groups, validate,
+    validate_context,
 };
-use throughline::message::Format;
+use throughline::message::{Format, Part};
 
 /// Reads messages in a format and renders them, repaired, in another.
 fn repaired(messages: &[Value], format: Format, target: Format) -> (Vec<Value>, Rendered) {
+    repaired_for(messages, format, Target::from(target))
+}
+
+/// The format of these tests' messages for a profile: OpenAI's where it takes that.
+fn spoken(profile: Profile) -> Format {
+    if profile.takes(Format::OpenAi) { Format::OpenAi } else { profile.usual_format() }
+}
+
+/// The same for a profile.
+fn repaired_as(messages: &[Value], profile: Profile) -> (Vec<Value>, Rendered) {
+    let format = spoken(profile);
+    repaired_for(messages, format, Target { format, profile, flatten_tools: false })
+}
+
+fn repaired_for(messages: &[Value], format: Format, target: Target) -> (Vec<Value>, Rendered) {
     let read: Vec<(String, Parsed)> = messages
         .iter()
         .map(|message| {
@@ -32,8 +48,13 @@ fn repaired(messages: &[Value], format: Format, target: Format) -> (Vec<Value>, 
     let rendered = render_repaired(&sources, target);
     let values: Vec<Value> =
         rendered.messages.iter().map(|message| serde_json::from_str(&message.json).unwrap()).collect();
-    assert_eq!(validate(&values, target), [], "{values:#?}");
+    assert_eq!(validate_context("", &values, target.format, target.profile), [], "{values:#?}");
     (values, rendered)
+}
+
+fn rules_of(system: &str, messages: &[Value], profile: Profile) -> Vec<&'static str> {
+    let violations = validate_context(system, messages, spoken(profile), profile);
+    violations.iter().map(|violation| violation.rule).collect()
 }
 
 fn rules(messages: &[Value], format: Format) -> Vec<&'static str> {
@@ -75,7 +96,7 @@ fn ui_tool(id: &str, state: &str) -> Value {
 }
 
 #[test]
-fn r1_every_openai_call_is_answered_directly_and_every_answer_has_its_call() {
+fn r01_every_openai_call_is_answered_directly_and_every_answer_has_its_call() {
     let orphan = [user("a"), openai_result("x"), user("b")];
     assert_eq!(rules(&orphan, Format::OpenAi), ["R1"]);
     let (out, rendered) = repaired(&orphan, Format::OpenAi, Format::OpenAi);
@@ -95,7 +116,7 @@ fn r1_every_openai_call_is_answered_directly_and_every_answer_has_its_call() {
 }
 
 #[test]
-fn r1_deprecated_function_calls_are_answered_by_function_messages() {
+fn r01_deprecated_function_calls_are_answered_by_function_messages() {
     let call = json!({"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{}"}});
     let answered = [user("a"), call.clone(), json!({"role": "function", "name": "f", "content": "1"}), user("b")];
     let (out, rendered) = repaired(&answered, Format::OpenAi, Format::OpenAi);
@@ -105,7 +126,7 @@ fn r1_deprecated_function_calls_are_answered_by_function_messages() {
 }
 
 #[test]
-fn r2_anthropic_results_stand_first_in_the_next_user_message() {
+fn r02_anthropic_results_stand_first_in_the_next_user_message() {
     let text_first = json!({"role": "user", "content": [{"type": "text", "text": "and?"}, anthropic_result("x")]});
     let messages = [user("a"), anthropic_calls(&["x"]), text_first];
     assert_eq!(rules(&messages, Format::Anthropic), ["R2"]);
@@ -120,7 +141,7 @@ fn r2_anthropic_results_stand_first_in_the_next_user_message() {
 }
 
 #[test]
-fn r2_results_in_two_messages_become_one() {
+fn r02_results_in_two_messages_become_one() {
     let one = |id| json!({"role": "user", "content": [anthropic_result(id)]});
     let messages = [user("a"), anthropic_calls(&["x", "y"]), one("x"), one("y")];
     assert_eq!(rules(&messages, Format::Anthropic), ["R5", "R2"]);
@@ -130,7 +151,7 @@ fn r2_results_in_two_messages_become_one() {
 }
 
 #[test]
-fn r2_the_providers_own_calls_keep_their_results() {
+fn r02_the_providers_own_calls_keep_their_results() {
     let call = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}});
     let result = json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": []});
     let text = json!({"type": "text", "text": "found"});
@@ -146,7 +167,7 @@ fn r2_the_providers_own_calls_keep_their_results() {
 }
 
 #[test]
-fn r5_parallel_calls_are_all_answered() {
+fn r05_parallel_calls_are_all_answered() {
     let partial = [user("a"), openai_calls(&["x", "y"]), openai_result("x"), user("b")];
     assert_eq!(rules(&partial, Format::OpenAi), ["R5"]);
     let (out, rendered) = repaired(&partial, Format::OpenAi, Format::OpenAi);
@@ -163,7 +184,7 @@ fn r5_parallel_calls_are_all_answered() {
 }
 
 #[test]
-fn r5_a_cut_between_calls_and_results_leaves_no_orphan() {
+fn r05_a_cut_between_calls_and_results_leaves_no_orphan() {
     let history = [user("a"), openai_calls(&["x", "y"]), openai_result("x"), openai_result("y"), user("b")];
     for cut in 1..5 {
         let (out, _) = repaired(&history[cut..], Format::OpenAi, Format::OpenAi);
@@ -172,7 +193,7 @@ fn r5_a_cut_between_calls_and_results_leaves_no_orphan() {
 }
 
 #[test]
-fn r6_ai_sdk_calls_have_results_before_the_next_user_message() {
+fn r06_ai_sdk_calls_have_results_before_the_next_user_message() {
     let call = json!({"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "x", "toolName": "f", "input": {}}]});
     let messages = [user("a"), call, user("b")];
     assert_eq!(rules(&messages, Format::AiSdkModel), ["R6"]);
@@ -189,7 +210,7 @@ fn r6_ai_sdk_calls_have_results_before_the_next_user_message() {
 }
 
 #[test]
-fn r6_an_answered_approval_at_the_end_is_sent_for_the_sdk_to_run() {
+fn r06_an_answered_approval_at_the_end_is_sent_for_the_sdk_to_run() {
     let request = json!({"role": "assistant", "content": [
         {"type": "tool-call", "toolCallId": "x", "toolName": "f", "input": {}},
         {"type": "tool-approval-request", "approvalId": "p", "toolCallId": "x"}]});
@@ -211,7 +232,7 @@ fn r6_an_answered_approval_at_the_end_is_sent_for_the_sdk_to_run() {
 }
 
 #[test]
-fn r7_interrupted_calls_are_stubbed_and_the_trailing_one_is_held_back() {
+fn r07_interrupted_calls_are_stubbed_and_the_trailing_one_is_held_back() {
     for format in [Format::OpenAi, Format::Anthropic, Format::AiSdkUi, Format::AiSdkModel] {
         let interrupted = [user("a"), openai_calls(&["x"]), user("b"), openai_calls(&["y"])];
         let (out, rendered) = repaired(&interrupted, Format::OpenAi, format);
@@ -223,7 +244,7 @@ fn r7_interrupted_calls_are_stubbed_and_the_trailing_one_is_held_back() {
 }
 
 #[test]
-fn r7_a_ui_message_is_healed_inside_its_part() {
+fn r07_a_ui_message_is_healed_inside_its_part() {
     let question = |id: &str| json!({"id": id, "role": "user", "parts": [{"type": "text", "text": "a"}]});
     let message = json!({"id": "2", "role": "assistant", "metadata": {"k": 1}, "parts": [
         {"type": "step-start"}, ui_tool("x", "output-available"), ui_tool("y", "input-available"), {"type": "step-start"},
@@ -238,7 +259,7 @@ fn r7_a_ui_message_is_healed_inside_its_part() {
 }
 
 #[test]
-fn r8_a_shortened_result_keeps_its_envelope() {
+fn r08_a_shortened_result_keeps_its_envelope() {
     let cut = |text: &str, max: u32| match text.char_indices().nth(max as usize) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
@@ -278,7 +299,7 @@ fn r8_a_shortened_result_keeps_its_envelope() {
 }
 
 #[test]
-fn r9_a_window_starts_on_a_user_message() {
+fn r09_a_window_starts_on_a_user_message() {
     let messages = [json!({"role": "assistant", "content": "hello, I am a bot"}), user("a")];
     assert_eq!(rules(&messages, Format::OpenAi), ["R9"]);
     let (out, rendered) = repaired(&messages, Format::OpenAi, Format::OpenAi);
@@ -303,7 +324,7 @@ fn r10_a_window_ends_on_user_or_tool() {
 }
 
 #[test]
-fn r12_system_messages_are_lifted_never_rendered() {
+fn r12_stored_system_messages_are_never_sent_among_the_messages() {
     let raws = [
         json!({"role": "system", "content": "Be brief."}),
         user("a"),
@@ -322,10 +343,8 @@ fn r12_system_messages_are_lifted_never_rendered() {
             message: &read[at].message,
         })
         .collect();
-    let lifted = lift_system(&sources);
-    assert_eq!((lifted.text.as_str(), lifted.seqs.as_slice()), ("Be brief.\n\nBe kind.", &[1, 3][..]));
     for target in [Format::OpenAi, Format::Anthropic, Format::AiSdkUi, Format::AiSdkModel] {
-        for rendered in [render_repaired(&sources, target), throughline::formats::render(&sources, target)] {
+        for rendered in [render_repaired(&sources, target), render(&sources, target)] {
             assert_eq!(rendered.messages.len(), 2);
             assert!(rendered.messages.iter().all(|message| !message.json.contains("Be ")));
         }
@@ -420,6 +439,314 @@ fn groups_keep_a_round_together_even_where_the_user_speaks_with_the_result() {
         .map(|message| GroupInput::of(&parse(&message.to_string(), Format::Anthropic).unwrap().message))
         .collect();
     assert_eq!(turn_groups(&inputs), [0..3, 3..4]);
+}
+
+#[test]
+fn r11_user_and_assistant_take_turns_where_templates_want_it() {
+    let assistant = |text: &str| json!({"role": "assistant", "content": text});
+    let messages = [user("a"), user("b"), assistant("c"), assistant("d"), user("e")];
+    for profile in [Profile::Mistral, Profile::WebLlm, Profile::Strict] {
+        assert_eq!(rules_of("", &messages, profile), ["R11", "R11"]);
+        let (out, rendered) = repaired_as(&messages, profile);
+        assert_eq!(out, [user("a\n\nb"), assistant("c\n\nd"), user("e")]);
+        assert_eq!(repair_rules(&rendered), [("R11", 2), ("R11", 4)]);
+        assert_eq!(rendered.messages[0].seqs, [1, 2]);
+    }
+    for profile in [Profile::OpenAi, Profile::Anthropic, Profile::Gemini] {
+        assert_eq!(rules_of("", &messages, profile), [""; 0]);
+        assert!(repaired_as(&messages, profile).1.repairs.is_empty());
+    }
+}
+
+#[test]
+fn r11_results_are_never_joined_and_a_round_without_an_answer_is_told_in_words() {
+    let (call, result) = (openai_calls(&["abcdefghi"]), openai_result("abcdefghi"));
+    let answer = json!({"role": "assistant", "content": "42"});
+    let whole = [user("a"), call.clone(), result.clone(), answer.clone(), user("b")];
+    assert!(repaired_as(&whole, Profile::Strict).1.messages.iter().all(|message| message.exact));
+    // What is said right before a call goes into the message of the call.
+    let said = json!({"role": "assistant", "content": "Looking."});
+    let (out, _) = repaired_as(&[user("a"), said, call.clone(), result.clone(), answer, user("b")], Profile::Strict);
+    assert_eq!(out.len(), 5);
+    assert_eq!((&out[1]["content"], &out[1]["tool_calls"]), (&json!("Looking."), &call["tool_calls"]));
+
+    let cut_short = [user("a"), call, result, user("stop")];
+    assert_eq!(rules_of("", &cut_short, Profile::Mistral), ["R11"]);
+    let (out, rendered) = repaired_as(&cut_short, Profile::Mistral);
+    let called = json!({"role": "assistant", "content": "[called look_up({\"q\": 1})]"});
+    assert_eq!(out, [user("a"), called, user("[result: result of abcdefghi]\n\nstop")]);
+    assert_eq!(repair_rules(&rendered), [("R15", 2), ("R11", 4)]);
+}
+
+#[test]
+fn r12_system_messages_stand_where_the_profile_takes_them() {
+    let system = json!({"role": "system", "content": "Be brief."});
+    let first = [system.clone(), user("a")];
+    let later = [user("a"), system];
+    for (profile, at_first, beside_text, at_later) in [
+        (Profile::OpenAi, 0, 0, 0),
+        (Profile::OpenAiResponses, 0, 0, 0),
+        (Profile::Mistral, 0, 1, 1),
+        (Profile::WebLlm, 0, 1, 1),
+        (Profile::PromptApi, 0, 1, 1),
+        (Profile::Anthropic, 1, 1, 1),
+    ] {
+        let count = |system: &str, messages: &[Value]| {
+            rules_of(system, messages, profile).iter().filter(|rule| **rule == "R12").count()
+        };
+        let found = (count("", &first), count("Be kind.", &first), count("", &later));
+        assert_eq!(found, (at_first, beside_text, at_later), "{}", profile.name());
+    }
+    assert_eq!(validate_context("", &later, Format::OpenAi, Profile::WebLlm)[0].index, 1);
+}
+
+#[test]
+fn r13_strict_has_no_system_role() {
+    assert_eq!(rules_of("Be brief.", &[user("a")], Profile::Strict), ["R13"]);
+    assert_eq!(rules_of("", &[user("a")], Profile::Strict), [""; 0]);
+    let developer = [json!({"role": "developer", "content": "Be brief."}), user("a")];
+    assert_eq!(rules_of("", &developer, Profile::OpenAi), [""; 0]);
+    assert!(rules_of("", &developer, Profile::Strict).contains(&"R12"));
+}
+
+#[test]
+fn r15_without_tools_calls_and_results_are_text() {
+    let messages =
+        [user("a"), openai_calls(&["x", "y"]), openai_result("x"), user("b"), openai_calls(&["z"]), openai_result("z")];
+    for profile in [Profile::WebLlm, Profile::PromptApi] {
+        assert_eq!(rules_of("", &messages, profile).iter().filter(|rule| **rule == "R15").count(), 4);
+        let (out, _) = repaired_as(&messages, profile);
+        assert!(out.iter().all(|message| message["tool_calls"].is_null() && message["role"] != "tool"));
+        assert_eq!(out.last().unwrap(), &user("[result: result of z]"));
+    }
+    for target in [Format::OpenAi, Format::Anthropic, Format::AiSdkUi, Format::AiSdkModel] {
+        let flat = Target { flatten_tools: true, ..Target::from(target) };
+        let (out, rendered) = repaired_for(&messages, Format::OpenAi, flat);
+        let text = Value::from(out).to_string();
+        for said in ["[called look_up({\\\"q\\\": 1})]", "[result: result of x]", &format!("[result: {STUB_OUTPUT}]")] {
+            assert!(text.contains(said), "{said} in {text}");
+        }
+        for block in ["tool_calls", "tool_use", "tool-call", "toolCallId", "tool_result"] {
+            assert!(!text.contains(block), "{text}");
+        }
+        assert_eq!(repair_rules(&rendered), [("R7", 2), ("R15", 2), ("R15", 5)]);
+    }
+}
+
+#[test]
+fn r16_short_ids_where_mistral_wants_them_the_same_for_call_and_result() {
+    let messages = [
+        user("a"),
+        openai_calls(&["call_0", "call_1"]),
+        openai_result("call_1"),
+        openai_result("call_0"),
+        openai_calls(&["call_0"]),
+        openai_result("call_0"),
+        json!({"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{}"}}),
+        json!({"role": "function", "name": "f", "content": "1"}),
+        openai_calls(&["abcdefghi"]),
+        openai_result("abcdefghi"),
+    ];
+    assert!(rules_of("", &messages, Profile::Mistral).contains(&"R16"));
+    for profile in [Profile::Mistral, Profile::Strict] {
+        let (out, rendered) = repaired_as(&messages, profile);
+        let called: Vec<&str> = out
+            .iter()
+            .flat_map(|message| message["tool_calls"].as_array().into_iter().flatten())
+            .map(|call| call["id"].as_str().unwrap())
+            .collect();
+        let answered: Vec<&str> = out.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+        assert_eq!(answered, [called[1], called[0], called[2], called[3], called[4]]);
+        assert_eq!(called[4], "abcdefghi");
+        assert!(rendered.messages[8].exact && rendered.messages[9].exact);
+        assert_eq!(out[1]["tool_calls"][0]["function"]["arguments"], "{\"q\": 1}");
+        assert_eq!(repair_rules(&rendered), [("R16", 2), ("R16", 5), ("R16", 7)]);
+        // The same id whatever stood before it: the start of a prompt decides nothing about the rest.
+        let (later, _) = repaired_as(
+            &[&[user("x"), json!({"role": "assistant", "content": "y"})], &messages[..4]].concat(),
+            profile,
+        );
+        assert_eq!(later[3], out[1]);
+    }
+}
+
+#[test]
+fn r16_ids_are_not_touched_unless_asked() {
+    let messages = [user("a"), openai_calls(&["functions.f:0"]), openai_result("functions.f:0")];
+    for profile in [Profile::OpenAi, Profile::Gemini] {
+        assert!(repaired_as(&messages, profile).1.messages.iter().all(|message| message.exact));
+    }
+}
+
+#[test]
+fn r20_reasoning_goes_back_to_its_own_format_and_to_no_other() {
+    let mut call = openai_calls(&["abcdefghi"]);
+    call["reasoning_content"] = json!("hm");
+    let mut answer = json!({"role": "assistant", "content": "42"});
+    answer["reasoning_content"] = json!("");
+    let messages = [user("a"), call.clone(), openai_result("abcdefghi"), answer, user("b")];
+    let (out, rendered) = repaired_as(&messages, Profile::OpenAi);
+    assert_eq!(out, messages);
+    assert!(rendered.messages.iter().all(|message| message.exact) && !rendered.lossy);
+    for target in [Format::Anthropic, Format::AiSdkModel, Format::AiSdkUi] {
+        let (out, _) = repaired(&messages, Format::OpenAi, target);
+        assert!(!Value::from(out).to_string().contains("reasoning_content"));
+    }
+    let (out, rendered) = repaired(&messages, Format::OpenAi, Format::Anthropic);
+    assert!(rendered.lossy && !Value::from(out).to_string().contains("hm"));
+}
+
+#[test]
+fn r21_reasoning_inside_text_is_not_visible_text() {
+    for text in [
+        "<think>secret plan</think>\nIt is 42.",
+        "<details type=\"reasoning\" done=\"true\">secret plan</details>\nIt is 42.",
+    ] {
+        let message = json!({"role": "assistant", "content": text});
+        let parsed = parse(&message.to_string(), None).unwrap();
+        assert_eq!(parsed.message.text(), "It is 42.");
+        assert!(matches!(&parsed.message.parts[0], Part::Reasoning(reasoning) if reasoning.contains("secret plan")));
+        for target in [Format::Anthropic, Format::AiSdkModel] {
+            let (out, _) = repaired(&[user("a"), message.clone(), user("b")], Format::OpenAi, target);
+            assert!(!Value::from(out).to_string().contains("secret"), "{target:?}");
+        }
+    }
+}
+
+/// A data URL of one megabyte.
+fn data_url(media_type: &str) -> String {
+    format!("data:{media_type};base64,{}", "iVBORw0KGgoAAAAN".repeat(87_500))
+}
+
+/// A message with a megabyte of media, in every format that can carry it, and the kind.
+fn messages_with_media() -> Vec<(Format, Value, &'static str)> {
+    let image = data_url("image/png");
+    let data = image.split(',').nth(1).unwrap();
+    let user = |part: Value| json!({"role": "user", "content": [{"type": "text", "text": "see"}, part]});
+    let ui = |part: Value| json!({"id": "m", "role": "user", "parts": [{"type": "text", "text": "see"}, part]});
+    let source = |media_type: &str| json!({"type": "base64", "media_type": media_type, "data": data});
+    vec![
+        (Format::OpenAi, user(json!({"type": "image_url", "image_url": {"url": image}})), "image"),
+        (Format::OpenAi, user(json!({"type": "image_url", "image_url": image})), "image"),
+        (Format::OpenAi, user(json!({"type": "input_audio", "input_audio": {"data": data, "format": "wav"}})), "audio"),
+        (Format::OpenAi, user(json!({"type": "file", "file": {"file_data": data_url("application/pdf")}})), "file"),
+        (Format::OpenAi, user(json!({"type": "file", "file": {"file_data": data}})), "file"),
+        (Format::Anthropic, user(json!({"type": "image", "source": source("image/png")})), "image"),
+        (Format::Anthropic, user(json!({"type": "document", "source": source("application/pdf")})), "file"),
+        (Format::AiSdkUi, ui(json!({"type": "file", "mediaType": "image/png", "url": image})), "image"),
+        (Format::AiSdkUi, ui(json!({"type": "file", "mediaType": "audio/wav", "url": data_url("audio/wav")})), "audio"),
+        (Format::AiSdkModel, user(json!({"type": "image", "image": data})), "image"),
+        (Format::AiSdkModel, user(json!({"type": "file", "mediaType": "application/pdf", "data": data})), "file"),
+    ]
+}
+
+#[test]
+fn r22_a_megabyte_of_media_is_a_nominal_cost_and_no_text() {
+    for (format, message, kind) in messages_with_media() {
+        let raw = message.to_string();
+        let parsed = parse(&raw, format).unwrap().message;
+        assert_eq!(counted(&parsed).collect::<Vec<_>>(), ["see"], "{format:?}");
+        assert_eq!(media_tokens(&parsed), MEDIA_TOKENS);
+        assert_eq!(parsed.text(), "see");
+        let Part::Media { kind: read, label } = &parsed.parts[1] else { panic!("{parsed:?}") };
+        assert_eq!(*read, kind);
+        assert!(label.len() <= 120 && !label.contains("iVBOR"), "{label}");
+        // Where it is not taken, a note stands in its place.
+        let (out, rendered) = repaired_for(
+            &[message],
+            format,
+            Target { format: Format::OpenAi, profile: Profile::Strict, flatten_tools: false },
+        );
+        assert!(out[0]["content"].as_str().unwrap().starts_with(&format!("see\n\n[{kind}: ")), "{out:?}");
+        assert_eq!(repair_rules(&rendered), [("R22", 1)]);
+    }
+}
+
+#[test]
+fn r22_each_provider_has_its_nominal_costs() {
+    let cost = |message: &Value, format, profile| {
+        let raw = message.to_string();
+        sent_media_tokens(&parse(&raw, format).unwrap().message, &raw, profile)
+    };
+    let image = |detail: &str| json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x.test/a.png", "detail": detail}}]});
+    for (profile, high, low) in [
+        (Profile::OpenAi, 765, 85),
+        (Profile::Anthropic, 1_600, 1_600),
+        (Profile::Gemini, 258, 258),
+        (Profile::AiSdk, 1_600, 1_600),
+    ] {
+        assert_eq!(cost(&image("high"), Format::OpenAi, profile), high);
+        assert_eq!(cost(&image("low"), Format::OpenAi, profile), low);
+    }
+    let audio =
+        json!({"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}]});
+    assert_eq!(cost(&audio, Format::OpenAi, Profile::Gemini), 30 * 32);
+    let file = json!({"role": "user", "content": [{"type": "file", "file": {"file_id": "f", "filename": "a.pdf"}}]});
+    assert_eq!(cost(&file, Format::OpenAi, Profile::Gemini), 258);
+    assert_eq!(cost(&user("none"), Format::OpenAi, Profile::Anthropic), 0);
+    let low_ui = json!({"id": "m", "role": "user", "parts": [{"type": "file", "mediaType": "image/png", "url": "https://x.test/a.png",
+        "providerMetadata": {"openai": {"imageDetail": "low"}}}]});
+    assert_eq!(cost(&low_ui, Format::AiSdkUi, Profile::OpenAi), 85);
+}
+
+#[test]
+fn r22_media_in_results_are_charged_and_their_bytes_are_not_read() {
+    let image = data_url("image/png");
+    let data = image.split(',').nth(1).unwrap();
+    let text = json!({"type": "text", "text": "a screenshot"});
+    let source = json!({"type": "base64", "media_type": "image/png", "data": data});
+    for (format, message) in [
+        (
+            Format::OpenAi,
+            json!({"role": "tool", "tool_call_id": "x", "content": [text, {"type": "image_url", "image_url": {"url": image}}]}),
+        ),
+        (
+            Format::Anthropic,
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": [text, {"type": "image", "source": source}]}]}),
+        ),
+        (
+            Format::AiSdkModel,
+            json!({"role": "tool", "content": [{"type": "tool-result", "toolCallId": "x", "toolName": "f",
+                "output": {"type": "content", "value": [text, {"type": "media", "data": data, "mediaType": "image/png"}]}}]}),
+        ),
+    ] {
+        let raw = message.to_string();
+        let parsed = parse(&raw, format).unwrap().message;
+        assert_eq!(media_tokens(&parsed), MEDIA_TOKENS, "{format:?}");
+        assert_eq!(sent_media_tokens(&parsed, &raw, Profile::Anthropic), 1_600);
+        assert!(counted(&parsed).map(str::len).sum::<usize>() < 100, "{format:?}");
+        assert!(parsed.text().starts_with("a screenshot") && parsed.text().len() < 100);
+        // A list that had to be cut holds no media any more, so that none are charged.
+        let cut = |text: &str, _| text.chars().take(5).collect();
+        let shrunk = shrink_tool_results(&raw, format, 5, &cut).unwrap().unwrap();
+        assert!(shrunk.len() < 300);
+        assert_eq!(media_tokens(&parse(&shrunk, format).unwrap().message), 0);
+    }
+}
+
+#[test]
+fn r22_data_hidden_in_text_is_named_in_what_is_read_and_counted_as_it_is_sent() {
+    let url = data_url("image/png");
+    let named = "[image/png data, 1.0 MB]";
+    let mut call = openai_calls(&["x"]);
+    call["tool_calls"][0]["function"]["arguments"] = json!(json!({"image": url}).to_string());
+    for (message, read) in [
+        (user(&format!("look: {url} ok?")), format!("look: {named} ok?")),
+        (user(&format!("![plot]({url})")), format!("![plot]({named})")),
+        (
+            json!({"role": "tool", "tool_call_id": "x", "content": json!({"image": url}).to_string()}),
+            format!("{{\"image\":\"{named}\"}}"),
+        ),
+        (
+            json!({"role": "tool", "tool_call_id": "x", "content": json!({"data": url.split(',').nth(1)}).to_string()}),
+            "{\"data\":\"[base64 data, 1.0 MB]\"}".to_owned(),
+        ),
+        (call, "look_up".to_owned()),
+    ] {
+        let parsed = parse(&message.to_string(), Format::OpenAi).unwrap().message;
+        assert_eq!(parsed.text(), read);
+        assert!(counted(&parsed).map(str::len).sum::<usize>() > 1_000_000);
+    }
 }
 
 fn gemini_user(text: &str) -> Value {
@@ -519,7 +846,7 @@ fn r09_r10_gemini_starts_on_what_a_user_says_and_never_ends_on_the_model() {
 }
 
 #[test]
-fn r12_system_messages_of_every_format_are_lifted() {
+fn r12_system_messages_of_every_format_are_never_sent_among_the_messages() {
     let item =
         json!({"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]});
     let class = json!({"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "SystemMessage"], "kwargs": {"content": "Be kind."}});
@@ -534,7 +861,7 @@ fn r12_system_messages_of_every_format_are_lifted() {
         let parsed = parse(&raw, None).unwrap();
         assert_eq!(parsed.format, format);
         let source = Source { seq: Some(1), format, raw: &raw, message: &parsed.message };
-        assert_eq!(lift_system(&[source]).text, text);
+        assert_eq!(parsed.message.text(), text);
         assert!(render_repaired(&[source], format).messages.is_empty());
     }
 }

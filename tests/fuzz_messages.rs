@@ -12,10 +12,22 @@ use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use throughline::formats::{
-    FormatChoice, GroupInput, Parsed, Source, counted, flattened, parse, references, render, render_repaired,
-    shrink_tool_results, turn_groups, user_message_with_evidence, validate,
+    FormatChoice, GroupInput, Parsed, Profile, Source, Target, counted, parse, references, render, render_repaired,
+    shrink_tool_results, turn_groups, user_message_with_evidence, validate, validate_context,
 };
 use throughline::message::Format;
+
+const PROFILES: [Profile; 9] = [
+    Profile::OpenAi,
+    Profile::OpenAiResponses,
+    Profile::Anthropic,
+    Profile::Gemini,
+    Profile::Mistral,
+    Profile::WebLlm,
+    Profile::PromptApi,
+    Profile::Strict,
+    Profile::AiSdk,
+];
 
 /// SplitMix64.
 struct Random(u64);
@@ -225,7 +237,7 @@ fn check(seed: u64) {
     for (raw, format) in messages(&mut random) {
         for choice in [FormatChoice::Detect, FormatChoice::AiSdk].into_iter().chain(FORMATS.map(FormatChoice::Exact)) {
             let Ok(parsed) = parse(&raw, choice) else { continue };
-            let _ = (parsed.message.text(), flattened(&parsed.message), counted(&parsed.message).count());
+            let _ = (parsed.message.text(), counted(&parsed.message).count());
             let source = Source { seq: None, format: parsed.format, raw: &raw, message: &parsed.message };
             for reference in references(&source) {
                 assert!(reference.part < parsed.message.parts.len());
@@ -263,6 +275,17 @@ fn check(seed: u64) {
             .collect();
         let violations = validate(&out, target);
         assert!(violations.is_empty(), "{target:?}: {violations:?}\nin {:#?}\nout {out:#?}", raws());
+    }
+    let profile = PROFILES[random.below(PROFILES.len())];
+    let flatten_tools = random.below(2) == 0;
+    for format in FORMATS.into_iter().filter(|format| profile.takes(*format)) {
+        let rendered = render_repaired(&sources, Target { format, profile, flatten_tools });
+        let read = |json: &str| serde_json::from_str(&json.replace("\\ud800", "\\ufffd")).unwrap();
+        let out: Vec<Value> = rendered.messages.iter().map(|message| read(&message.json)).collect();
+        let violations = validate_context("", &out, format, profile);
+        let raws = || sources.iter().map(|source| source.raw).collect::<Vec<_>>();
+        let name = profile.name();
+        assert!(violations.is_empty(), "{name} {format:?}: {violations:?}\nin {:#?}\nout {out:#?}", raws());
     }
 }
 

@@ -106,6 +106,7 @@ impl Engine {
             }
         }
         let counter = self.counter();
+        let (tokens, variable) = crate::context::weighed(&message, &*counter);
         let record = MessageRecord {
             conversation_id: conversation_id.to_owned(),
             seq: 0,
@@ -116,7 +117,8 @@ impl Engine {
             format: parsed.format,
             raw: raw.to_owned(),
             text: message.text(),
-            tokens: crate::context::message_tokens(&message, &*counter),
+            tokens,
+            variable,
             counted_with: counter.id().to_owned(),
             content_hash: content_hash(raw),
             created_at: message.created_at_ms.unwrap_or(f64::NAN),

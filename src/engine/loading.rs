@@ -201,6 +201,7 @@ impl Engine {
             role: record.role,
             created_at: record.created_at,
             tokens: record.tokens,
+            variable: record.variable,
             opens_group: record.opens_group,
             document,
         });

@@ -40,6 +40,8 @@ pub(super) struct Element {
     pub contents: Vec<Content>,
     /// The source it was made from.
     pub source: usize,
+    /// Its calls and results are written as text.
+    pub is_flat: bool,
 }
 
 /// The elements of a list of sources; system messages give none.
@@ -53,6 +55,7 @@ fn explode(index: usize, source: &Source<'_>) -> Vec<Element> {
         role,
         contents: indices.into_iter().map(|index| Content::Part { source, index }).collect(),
         source,
+        is_flat: false,
     };
     // A call outside an assistant message is nobody's: no provider takes it.
     let is_call = |index: &usize| matches!(message.parts.get(*index), Some(Part::ToolCall { .. }));

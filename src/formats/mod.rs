@@ -2,9 +2,10 @@
 //!
 //! The way of a message: [`parse`] reads the caller's JSON text into a canonical [`Message`](crate::message::Message);
 //! the text itself is stored untouched. For a request, [`render`] (as given) or [`render_repaired`] (healed by the rules
-//! R1-R14 named below) takes the chosen [`Source`]s and writes them in a target format. A message whose format is the
-//! target goes out byte for byte; every other one is projected. [`validate`] checks a finished request against the same
-//! rules and shares no code with the repair, so each is the other's oracle.
+//! named below) takes the chosen [`Source`]s and writes them for a [`Target`]: a format, and the [`Profile`] of who takes
+//! it. A message whose format is the target goes out byte for byte, unless the profile wants it otherwise; every other one
+//! is projected. [`validate`] checks a finished request against the same rules, [`validate_context`] against those of a
+//! profile too; they share the table of profiles with the repair and no code, so each is the other's oracle.
 //!
 //! Rules, by the name that a [`Repair`] and a [`Violation`] carry:
 //!
@@ -20,15 +21,17 @@
 //! | R8 | a shortened result keeps its envelope and id ([`shrink_tool_results`]) |
 //! | R9 | a window starts on a user message |
 //! | R10 | a window ends on a user message or on tool results |
-//! | R12 | system messages are lifted out ([`lift_system`]), never sent among the messages |
+//! | R11 | user and assistant take turns, where the profile wants it |
+//! | R12, R13 | stored system messages are left out; system text goes where the profile has a place for it |
 //! | R14 | empty messages are dropped unless they bear tools |
-//! | R15 | calls of the engine's own send no tool blocks ([`flattened`]) |
-//! | R16 | ids are unique among the calls of one message |
+//! | R15 | a request without tools has no tool blocks: they are written as text; the engine's own model calls are text only |
+//! | R16 | ids are unique among the calls of one message; nine letters and digits where the profile wants it |
 //! | R17, R20 | reasoning goes back untouched in its own format, and to no other |
 //! | R18 | Gemini: the first call of each step of the current turn is signed; a stand-in where nobody signed it |
 //! | R19 | OpenAI Responses: reasoning goes with the item that it led to, directly in front of it, or not at all |
 //! | R21 | reasoning inside visible text (`<think>`) is read as reasoning |
-//! | R22, R23 | bytes of media are never counted; references of one account become notes in another format ([`references`]) |
+//! | R22 | bytes of media are never counted or read; media that the profile does not take become notes |
+//! | R23 | references of one account become notes in another format ([`references`]) |
 //!
 //! A message is one object of the caller's list. In OpenAI Responses that is one item: what the assistant says at once
 //! is several messages there, and one in every other format.
@@ -53,6 +56,7 @@
 //! Whatever is left out or noted sets [`Rendered::lossy`]; metadata such as `cache_control`, `providerOptions` or
 //! `artifact` does not. LangChain messages are written in their stored form, `{type, data}`.
 
+mod alternate;
 mod call_id;
 mod choice;
 mod construct;
@@ -65,6 +69,7 @@ mod json;
 pub(crate) use json::well_formed;
 mod media;
 mod parse;
+mod profile;
 mod read;
 mod reference;
 mod render;
@@ -79,14 +84,14 @@ mod write;
 
 pub use choice::FormatChoice;
 pub use construct::{user_message_with_evidence, user_text_message};
-pub use count::{MEDIA_TOKENS, counted, media_tokens};
-pub use flatten::flattened;
+pub use count::{MEDIA_TOKENS, counted, counted_apart, media_kinds, media_tokens, sent_media_tokens, sent_size};
 pub use group::{GroupInput, TurnGroups, turn_groups};
 pub use parse::{MAX_NESTING, Parsed, parse};
+pub use profile::{Profile, SystemPlace};
 pub use reference::{Reference, references};
-pub use render::{Rendered, RenderedMessage, render, render_repaired};
+pub use render::{Rendered, RenderedMessage, Target, render, render_repaired};
 pub use repair::{Repair, STUB_OUTPUT};
 pub use shrink::shrink_tool_results;
-pub use source::{Lifted, Source, lift_system};
+pub use source::Source;
 pub use time::read_time_ms;
-pub use validate::{Violation, validate};
+pub use validate::{Violation, format_of, validate, validate_context};

@@ -33,10 +33,11 @@ pub(super) struct Repaired {
     pub answers: Answers,
 }
 
-/// Elements that keep R1-R7, R9, R10, R14, R16 and R19 in the target format, and what was done for it.
-pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> Repaired {
+/// Elements that keep R1-R7, R9, R10, R14, R16 and R19 in the target format, and what was done for it. `is_flat`: calls
+/// will be written as text, so that none is run by who gets them.
+pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format, is_flat: bool) -> Repaired {
     let (repairs, answers, repeated) = (Vec::new(), Answers::new(), SortedSet::new());
-    let mut window = Window { sources, target, elements, repairs, answers, repeated };
+    let mut window = Window { sources, target, is_flat, elements, repairs, answers, repeated };
     window.note_misplaced_parts();
     window.note_moved_results();
     let partners = window.join_reasoning();
@@ -61,6 +62,7 @@ pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: F
 struct Window<'s, 'a> {
     sources: &'s [Source<'a>],
     target: Format,
+    is_flat: bool,
     elements: Vec<Element>,
     repairs: Vec<Repair>,
     answers: Answers,
@@ -397,8 +399,10 @@ impl<'a> Window<'_, 'a> {
         let Some(said) = said else { return };
         let missing = round.missing();
         // AI SDK: calls whose approval was just answered are run by the SDK itself when it gets the messages.
-        let runs_next =
-            is_last && round.approvals >= missing.len() && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        let runs_next = is_last
+            && !self.is_flat
+            && round.approvals >= missing.len()
+            && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
         if !missing.is_empty() && is_last && !runs_next {
             self.note("R7", said.source, "calls still in flight held back");
             return;
@@ -487,7 +491,7 @@ impl Round {
             call.is_answered = true;
         }
         let source = content.source();
-        self.answers.push(Element { role: Role::Tool, contents: vec![content], source });
+        self.answers.push(Element { role: Role::Tool, contents: vec![content], source, is_flat: false });
     }
 }
 

@@ -1,10 +1,10 @@
-//! A stored message as it is chosen for a request, and the system texts that are lifted out of a list of them.
+//! A stored message as it is chosen for a request.
 
 use super::json::Object;
 use super::read::{self, Block};
 use super::reference::is_reference;
 use super::{MAX_NESTING, json};
-use crate::message::{Format, Message, Part, Role, Seq};
+use crate::message::{Format, Message, Part, Seq};
 use serde_json::Value;
 
 /// A message that is to be sent: what the caller gave, and what it was read as.
@@ -18,33 +18,6 @@ pub struct Source<'a> {
     pub raw: &'a str,
     /// What [`super::parse`] read from `raw`.
     pub message: &'a Message,
-}
-
-/// The system texts of a list of messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lifted {
-    /// The texts, in order, separated by a blank line; empty where there is none.
-    pub text: String,
-    /// The positions of the messages they are from.
-    pub seqs: Vec<Seq>,
-}
-
-/// Lifts the system and developer messages out of a list (R12): [`super::render`] never sends them among the messages.
-#[must_use]
-pub fn lift_system(sources: &[Source<'_>]) -> Lifted {
-    let mut lifted = Lifted::default();
-    for source in sources.iter().filter(|source| source.message.role == Role::System) {
-        let text = source.message.text();
-        if text.trim().is_empty() {
-            continue;
-        }
-        if !lifted.text.is_empty() {
-            lifted.text.push_str("\n\n");
-        }
-        lifted.text.push_str(&text);
-        lifted.seqs.extend(source.seq);
-    }
-    lifted
 }
 
 /// A source's object and where its parts stand in it: read again only where the raw text cannot go out as it is.
