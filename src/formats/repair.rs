@@ -285,6 +285,11 @@ impl<'a> Window<'_, 'a> {
             let answers = elements.get(at..end).unwrap_or_default().iter().filter(|next| next.role == Role::Tool);
             let mut round = Round::of(calls);
             round.references = said.as_ref().map_or(0, |said| self.count_references(said));
+            for content in answers.clone().flat_map(|answer| &answer.contents) {
+                if let Some(Part::ToolResult { call_id, .. }) = self.part(content) {
+                    round.reserve(call_id);
+                }
+            }
             for answer in answers {
                 self.take_answers(&mut round, answer, &moved);
             }
@@ -318,7 +323,7 @@ impl<'a> Window<'_, 'a> {
                     continue;
                 }
                 let (id, name, source) = (id.clone(), name.clone(), content.source());
-                calls.push(Call { id, place, name, source, is_answered: false });
+                calls.push(Call { id, place, name, source, is_answered: false, is_reserved: false });
             }
             said.contents.push(content.clone());
         }
@@ -435,6 +440,8 @@ struct Call {
     name: String,
     source: usize,
     is_answered: bool,
+    /// A result names its id.
+    is_reserved: bool,
 }
 
 /// The calls of one assistant element and their answers.
@@ -468,14 +475,22 @@ impl Round {
         self.calls.get_mut(*self.by_id.get(id)?)
     }
 
-    /// The call that a result answers: by its id; where that only says a name and a place, any open call of the name.
+    /// Keeps a call for the result that names its id.
+    fn reserve(&mut self, id: &str) {
+        if let Some(call) = self.call_mut(id) {
+            call.is_reserved |= call.id == id;
+        }
+    }
+
+    /// The call that a result answers: by its id; where that only says a name and a place, the call of that place, or
+    /// any of the name, that nothing else answers.
     fn call_answered_by(&mut self, id: &str, name: Option<&str>) -> Option<&mut Call> {
         let by_id = self.by_id.get(id).copied();
-        let is_open = |at: usize| self.calls.get(at).is_some_and(|call| !call.is_answered);
-        let at = match by_id.filter(|at| is_open(*at)) {
+        let is_free = |call: &Call| !call.is_answered && (call.id == id || !call.is_reserved);
+        let at = match by_id.filter(|at| self.calls.get(*at).is_some_and(is_free)) {
             None if is_positional_id(id) => {
-                let is_next = |call: &Call| !call.is_answered && call.place.is_some() && Some(&*call.name) == name;
-                self.calls.iter().position(is_next).or(by_id)
+                let is_next = |call: &Call| is_free(call) && call.place.is_some() && Some(&*call.name) == name;
+                self.calls.iter().position(is_next)
             }
             _ => by_id,
         };

@@ -27,21 +27,28 @@ fn is_reasoning(element: &Element, sources: &[Source<'_>]) -> bool {
 pub(super) fn join_reasoning(elements: Vec<Element>, sources: &[Source<'_>]) -> (Vec<Element>, Partners) {
     let mut partners = Partners::new();
     let mut out: Vec<Element> = Vec::with_capacity(elements.len());
-    // From the end, since several pieces of reasoning may follow each other.
-    for mut element in elements.into_iter().rev() {
-        if is_reasoning(&element, sources)
-            && let Some(next) = out.last_mut()
-            && is_assistants(next, sources)
-            && (partners.contains_key(&next.source) || !is_reasoning(next, sources))
-        {
-            partners.insert(element.source, next.source);
-            element.contents.append(&mut next.contents);
-            *next = element;
+    // Several pieces of reasoning may follow each other.
+    let mut waiting: Vec<Element> = Vec::new();
+    for mut element in elements {
+        if is_reasoning(&element, sources) {
+            waiting.push(element);
             continue;
+        }
+        if !is_assistants(&element, sources) {
+            out.append(&mut waiting);
+        }
+        if let Some(first) = waiting.first().map(|first| first.source) {
+            let next = waiting.iter().skip(1).map(|element| element.source).chain([element.source]);
+            for (reasoning, next) in waiting.iter().zip(next) {
+                partners.insert(reasoning.source, next);
+            }
+            let mut contents: Vec<Content> = waiting.drain(..).flat_map(|element| element.contents).collect();
+            contents.append(&mut element.contents);
+            element = Element { contents, source: first, ..element };
         }
         out.push(element);
     }
-    out.reverse();
+    out.append(&mut waiting);
     (out, partners)
 }
 

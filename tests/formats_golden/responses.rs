@@ -2,7 +2,7 @@
 
 use super::{call, check, media, other, projected, read, result, text};
 use serde_json::{Value, json};
-use throughline::formats::{FormatChoice, parse};
+use throughline::formats::{FormatChoice, Source, parse, render_repaired};
 use throughline::message::{Format, Part, Role};
 
 fn hosted(id: &str, name: &str, arguments: &str, output: &str, is_error: bool) -> Vec<Part> {
@@ -254,4 +254,24 @@ fn detection_tells_items_from_what_is_like_them() {
         let error = parse(raw, choice).unwrap_err();
         assert!(error.message.contains(field) && !error.message.contains("secret"), "{raw}: {error}");
     }
+}
+
+#[test]
+fn long_lists_of_items_are_repaired_in_linear_time() {
+    let mut raws = vec![r#"{"role":"user","content":"a"}"#.to_owned()];
+    raws.extend(
+        (0..20_000).map(|at| json!({"type": "reasoning", "id": format!("rs_{at}"), "summary": []}).to_string()),
+    );
+    let call =
+        |at: usize| json!({"type": "function_call", "call_id": format!("c{at}"), "name": "f", "arguments": "{}"});
+    raws.extend((0..20_000).map(|at| call(at).to_string()));
+    raws.push(r#"{"role":"user","content":"b"}"#.to_owned());
+    let read: Vec<_> = raws.iter().map(|raw| parse(raw, Format::OpenAiResponses).unwrap()).collect();
+    let sources: Vec<Source<'_>> = raws
+        .iter()
+        .zip(&read)
+        .map(|(raw, parsed)| Source { seq: None, format: parsed.format, raw, message: &parsed.message })
+        .collect();
+    assert_eq!(render_repaired(&sources, Format::OpenAiResponses).messages.len(), 2 + 3 * 20_000);
+    assert_eq!(render_repaired(&sources, Format::Gemini).messages.len(), 4);
 }
