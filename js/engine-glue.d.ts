@@ -21,6 +21,12 @@ export function tokenization(encodingOrModel: string): { encoding: "o200k_base" 
 /** Estimated tokens of `text`; `counted` is its count in the encoding that {@link tokenization} names, where known. */
 export function estimateTokens(text: string, encodingOrModel: string, counted?: number): number;
 
+/**
+ * What a profile would refuse of a request: `[{ rule, index, message }]`. Takes the JSON text of
+ * `{ system?, messages, format?, profile }`; throws `{ code, message, retryable }`.
+ */
+export function validateContext(request: string): unknown;
+
 /** Counts in one encoding, outside any memory. */
 export class TokenCounter {
   constructor(encoding: string, bytes: Uint8Array);

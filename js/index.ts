@@ -7,6 +7,8 @@ export type { MessageStream } from "./message-stream.js";
 export { indexedDbStorage, memoryStorage } from "./storage.js";
 export { countTokens } from "./tokens.js";
 export type { CountTokensOptions, TokenCount } from "./tokens.js";
+export { validateContext } from "./validation.js";
+export type { ContextToValidate, ValidateContextOptions } from "./validation.js";
 export { isMemoryError, MemoryError } from "./errors.js";
 export type { MemoryErrorCode, MemoryErrorOptions } from "./errors.js";
 export type * from "./types.js";

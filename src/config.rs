@@ -21,6 +21,8 @@ pub struct Policy {
     pub compaction: CompactionPolicy,
     /// What is remembered about the user.
     pub facts: FactPolicy,
+    /// How long results of tools stay whole.
+    pub tool_results: ToolResultPolicy,
     /// Limits of what is accepted, and of waiting.
     pub limits: LimitPolicy,
     /// Which index answers vector queries.
@@ -38,6 +40,7 @@ impl FromFields for Policy {
             retrieval: fields.take_or("retrieval", default.retrieval),
             compaction: fields.take_or("compaction", default.compaction),
             facts: fields.take_or("facts", default.facts),
+            tool_results: fields.take_or("toolResults", default.tool_results),
             limits: fields.take_or("limits", default.limits),
             vector_index: fields.take_or("vectorIndex", default.vector_index),
         }
@@ -313,6 +316,36 @@ impl Default for FactPolicy {
     }
 }
 
+/// How long results of tools stay whole in a context. What is stored, searched and summarised is always whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResultPolicy {
+    /// Results of turns older than this many are shortened, in steps of this many turns, at least ten: a boundary that
+    /// moved with every turn would change the prefix of the prompt each time. 0: only those of the newest turn are whole.
+    /// `None` (null, or Infinity in JavaScript): never shortened.
+    pub full_turns: Option<u32>,
+    /// What is kept of each, in tokens: its start, and how long it was.
+    pub shrunk_tokens: u32,
+}
+
+impl FromFields for ToolResultPolicy {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            full_turns: fields.take_or("fullTurns", default.full_turns),
+            shrunk_tokens: fields.take_or("shrunkTokens", default.shrunk_tokens),
+        }
+    }
+}
+
+impl Default for ToolResultPolicy {
+    fn default() -> Self {
+        Self { full_turns: Some(12), shrunk_tokens: 200 }
+    }
+}
+
 /// Limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -397,6 +430,7 @@ impl Policy {
         ratio("facts.minConfidence", self.facts.min_confidence, 0.0, 1.0)?;
         ratio("limits.callbackTimeoutMs", self.limits.callback_timeout_ms, 1.0, 86_400_000.0)?;
         ratio("limits.jobRetryMs", self.limits.job_retry_ms, 0.0, 3_600_000.0)?;
+        ratio("toolResults.shrunkTokens", f64::from(self.tool_results.shrunk_tokens), 16.0, 1e6)?;
         if self.recent.max_messages == Some(0) {
             return Err(Error::new(
                 Code::InvalidConfig,
@@ -416,6 +450,7 @@ crate::json_reader::deserialize_as_json!(
     RerankWeights,
     CompactionPolicy,
     FactPolicy,
+    ToolResultPolicy,
     LimitPolicy,
     VectorIndexChoice
 );

@@ -6,6 +6,7 @@
 
 pub mod config;
 pub mod context;
+mod embedded_data;
 pub mod engine;
 pub mod facts;
 pub mod formats;

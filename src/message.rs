@@ -3,6 +3,8 @@
 //! The caller's own object is kept beside it, byte-exact (see [`crate::records::MessageRecord::raw`]), and goes back out
 //! unchanged wherever the format asked for is the format it came in.
 
+use crate::embedded_data::without_data;
+use crate::json_reader::{Fields, FromFields};
 use serde::Serialize;
 
 /// Position of a message in its conversation: dense, from 1.
@@ -43,6 +45,9 @@ pub enum Format {
     /// OpenAI chat completions.
     #[serde(rename = "openai")]
     OpenAi,
+    /// OpenAI Responses: a message is one item of its list.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
     /// Anthropic Messages.
     #[serde(rename = "anthropic")]
     Anthropic,
@@ -52,13 +57,22 @@ pub enum Format {
     /// AI SDK, `ModelMessage` (has `content`).
     #[serde(rename = "ai-sdk-model")]
     AiSdkModel,
+    /// Gemini `contents`.
+    #[serde(rename = "gemini")]
+    Gemini,
+    /// LangChain messages: stored form, plain objects, or the JSON of the classes.
+    #[serde(rename = "langchain")]
+    LangChain,
 }
 
 crate::json_reader::json_names!(Format {
     OpenAi: "openai",
+    OpenAiResponses: "openai-responses",
     Anthropic: "anthropic",
     AiSdkUi: "ai-sdk-ui",
-    AiSdkModel: "ai-sdk-model"
+    AiSdkModel: "ai-sdk-model",
+    Gemini: "gemini",
+    LangChain: "langchain"
 });
 
 /// One part of a message, in the order in which it was said.
@@ -104,6 +118,43 @@ pub enum Part {
     },
 }
 
+/// What of a message may take other tokens in a request than where it is stored: results of tools are shortened when they
+/// are old, and each provider charges for media in its own way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VariableParts {
+    /// Results of tools.
+    pub results: u32,
+    /// Tokens of their outputs.
+    pub result_tokens: u32,
+    /// Images.
+    pub images: u32,
+    /// Audio clips.
+    pub audio: u32,
+    /// Other files.
+    pub files: u32,
+}
+
+impl VariableParts {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl FromFields for VariableParts {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            results: fields.take_or("results", 0),
+            result_tokens: fields.take_or("resultTokens", 0),
+            images: fields.take_or("images", 0),
+            audio: fields.take_or("audio", 0),
+            files: fields.take_or("files", 0),
+        }
+    }
+}
+
 /// A message in canonical form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
@@ -111,7 +162,7 @@ pub struct Message {
     pub id: Option<String>,
     /// Who speaks.
     pub role: Role,
-    /// Speaker's name (OpenAI `name`), where given.
+    /// Speaker's name (`name` of OpenAI and LangChain), where given.
     pub name: Option<String>,
     /// The parts in order. An empty message has none.
     pub parts: Vec<Part>,
@@ -135,7 +186,8 @@ impl Message {
     }
 
     /// The visible text, parts joined by a line break: what is indexed, embedded, quoted and shown.
-    /// Reasoning and media are left out; tool results are included, each as its own paragraph; tool calls by name.
+    /// Reasoning and media are left out; tool results are included, each as its own paragraph; tool calls by name. Data
+    /// URLs and other base64 inside a text are named by type and size, not repeated.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -152,7 +204,7 @@ impl Message {
             if !out.is_empty() {
                 out.push('\n');
             }
-            out.push_str(piece);
+            out.push_str(&without_data(piece));
         }
         out
     }

@@ -1,7 +1,7 @@
 //! What is kept in storage: one type per store. Every type here is a wire format: changing one needs a migration.
 
 use crate::json_reader::{Fields, FromFields};
-use crate::message::{Format, Role, Seq};
+use crate::message::{Format, Role, Seq, VariableParts};
 use serde::Serialize;
 
 /// A conversation: its own fields, and the counters that an append checks and moves.
@@ -138,6 +138,9 @@ pub struct MessageRecord {
     pub text: String,
     /// Tokens of the message as it is sent, without the per-message overhead.
     pub tokens: u32,
+    /// What of `tokens` may be others in a request; none in records of earlier versions.
+    #[serde(skip_serializing_if = "VariableParts::is_none")]
+    pub variable: VariableParts,
     /// Encoding and counter version that `tokens` was counted with, e.g. `o200k_base/1`; `estimate/1` for an estimate.
     /// Empty while a message that is streaming has grown since it was counted.
     pub counted_with: String,
@@ -179,6 +182,7 @@ impl MessageRecord {
             raw: String::new(),
             text: String::new(),
             tokens: 0,
+            variable: VariableParts::default(),
             counted_with: String::new(),
             content_hash: String::new(),
             created_at: 0.0,
@@ -207,6 +211,7 @@ impl FromFields for MessageRecord {
             raw: fields.take("raw"),
             text: fields.take("text"),
             tokens: fields.take("tokens"),
+            variable: fields.take_or("variable", VariableParts::default()),
             counted_with: fields.take("countedWith"),
             content_hash: fields.take("contentHash"),
             created_at: fields.take("createdAt"),

@@ -5,12 +5,27 @@
 use serde_json::{Value, json};
 use throughline::Code;
 use throughline::formats::{
-    FormatChoice, MEDIA_TOKENS, Parsed, Source, counted, media_tokens, parse, render, user_message_with_evidence,
-    user_text_message,
+    FormatChoice, MEDIA_TOKENS, Parsed, Source, Target, counted, media_tokens, parse, render, render_repaired,
+    user_message_with_evidence, user_text_message,
 };
 use throughline::message::{Format, Part, Role};
 
-const FORMATS: [Format; 4] = [Format::OpenAi, Format::Anthropic, Format::AiSdkUi, Format::AiSdkModel];
+#[path = "formats_golden/gemini.rs"]
+mod gemini;
+#[path = "formats_golden/langchain.rs"]
+mod langchain;
+#[path = "formats_golden/responses.rs"]
+mod responses;
+
+const FORMATS: [Format; 7] = [
+    Format::OpenAi,
+    Format::Anthropic,
+    Format::AiSdkUi,
+    Format::AiSdkModel,
+    Format::OpenAiResponses,
+    Format::Gemini,
+    Format::LangChain,
+];
 
 fn read(message: &Value) -> Parsed {
     parse(&message.to_string(), None).unwrap()
@@ -158,8 +173,8 @@ fn anthropic_shapes() {
                     arguments: "{\"query\":\"q\"}".into(),
                     provider_executed: true,
                 },
-                result("s", None, "T\nhttps://example.com", false),
-                result("s", None, "max_uses_exceeded", true),
+                result("s", Some("web_search"), "T\nhttps://example.com", false),
+                result("s", Some("web_search"), "max_uses_exceeded", true),
                 call("a", "f", "{\"b\":1,\"a\":[1.0,0.1]}"),
             ],
         ),
@@ -411,11 +426,14 @@ fn overrides_and_names() {
     assert_eq!(parse(plain, ai_sdk).unwrap().format, Format::AiSdkModel);
     assert_eq!(parse(r#"{"role":"user","parts":[]}"#, ai_sdk).unwrap().format, Format::AiSdkUi);
     assert_eq!(ai_sdk.target(), Some(Format::AiSdkModel));
-    for (name, format) in [("openai", Format::OpenAi), ("anthropic", Format::Anthropic), ("ai-sdk-ui", Format::AiSdkUi)]
-    {
+    let names = ["openai", "anthropic", "ai-sdk-ui", "ai-sdk-model", "openai-responses", "gemini", "langchain"];
+    let unknown = FormatChoice::from_name("hologram").unwrap_err();
+    assert_eq!(unknown.code, Code::InvalidArgument);
+    for (name, format) in names.into_iter().zip(FORMATS) {
         assert_eq!(FormatChoice::from_name(name).unwrap().target(), Some(format));
+        assert_eq!(serde_json::to_value(format).unwrap(), name);
+        assert!(unknown.message.contains(&format!("\"{name}\"")), "{unknown}");
     }
-    assert_eq!(FormatChoice::from_name("gemini").unwrap_err().code, Code::InvalidArgument);
 }
 
 #[test]
@@ -423,7 +441,7 @@ fn what_cannot_be_read_is_refused_by_field_and_without_content() {
     for (raw, field) in [
         (r#"{"role":"secret","content":"secret"}"#, "`role`"),
         (r#"{"content":"secret"}"#, "`role`"),
-        (r#"{"role":"model","parts":[{"text":"secret"}]}"#, "`role`"),
+        (r#"{"role":"secret","parts":[{"text":"secret"}]}"#, "`role`"),
         (r#"{"role":"user","content":{"secret":1}}"#, "`content`"),
         (r#"{"role":"user","content":5}"#, "`content`"),
         (r#"{"role":"user"}"#, "`content`"),
@@ -579,8 +597,24 @@ fn flattened_text_has_no_tool_blocks() {
     let message = json!({"id": "m", "role": "assistant", "parts": [{"type": "reasoning", "text": "hm"}, {"type": "text", "text": "Looking."},
         {"type": "tool-f", "toolCallId": "a", "state": "output-available", "input": {"x": 1}, "output": "1"},
         {"type": "file", "mediaType": "image/png", "filename": "a.png", "url": "data:image/png;base64,QUJD"}]});
-    let text = "Looking.\n[called f({\"x\":1})]\n[result: 1]\n[image: a.png]";
-    assert_eq!(throughline::formats::flattened(&read(&message).message), text);
+    let question = json!({"id": "q", "role": "user", "parts": [{"type": "text", "text": "a"}]});
+    let messages = [&question, &message];
+    let raws = messages.map(|message| (message.to_string(), read(message)));
+    let sources: Vec<Source<'_>> = raws
+        .iter()
+        .map(|(raw, parsed)| Source { seq: None, format: parsed.format, raw, message: &parsed.message })
+        .collect();
+    let target = Target { flatten_tools: true, ..Target::from(Format::OpenAi) };
+    let rendered = render_repaired(&sources, target);
+    let texts: Vec<&str> = rendered.messages.iter().map(|message| message.json.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            r#"{"role":"user","content":"a"}"#,
+            r#"{"role":"assistant","content":"Looking.\n\n[called f({\"x\":1})]\n\n[image: a.png]"}"#,
+            r#"{"role":"user","content":"[result: 1]"}"#
+        ]
+    );
 }
 
 #[test]
@@ -619,6 +653,6 @@ fn large_messages_and_long_windows_are_read_in_linear_time() {
         .zip(&read)
         .map(|(raw, parsed)| Source { seq: None, format: parsed.format, raw, message: &parsed.message })
         .collect();
-    let rendered = throughline::formats::render_repaired(&sources, Format::Anthropic);
+    let rendered = render_repaired(&sources, Format::Anthropic);
     assert_eq!(rendered.messages.len(), 1 + 2 * 20_001 + 1);
 }

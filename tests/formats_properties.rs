@@ -6,230 +6,18 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use throughline::formats::{
-    FormatChoice, GroupInput, Parsed, Source, TurnGroups, parse, render, render_repaired, shrink_tool_results,
-    turn_groups, user_message_with_evidence, validate,
+    FormatChoice, GroupInput, Parsed, Profile, Source, Target, TurnGroups, parse, render, render_repaired,
+    shrink_tool_results, turn_groups, user_message_with_evidence, validate, validate_context,
 };
 use throughline::message::{Format, Role};
 
-const FORMATS: [Format; 4] = [Format::OpenAi, Format::Anthropic, Format::AiSdkUi, Format::AiSdkModel];
-const IDS: [&str; 4] = ["a", "b", "c", "d"];
+mod histories;
 
-/// One thing that may happen in a history; `u8`s pick ids and texts.
-#[derive(Clone, Debug)]
-enum Event {
-    System,
-    User(u8),
-    UserWithImage(u8),
-    Assistant(u8),
-    Calls(Vec<u8>, u8),
-    Result(u8),
-    Results(Vec<u8>, u8),
-    ProviderRun(u8, bool),
-    Thinking(u8),
-    Steps(Vec<(u8, u8)>, u8),
-    Approval(u8, u8),
-    Unknown,
-    Empty(u8),
-}
+/// Every profile by name; the engine knows no other list.
+const PROFILES: [&str; 9] =
+    ["openai", "openai-responses", "anthropic", "gemini", "mistral", "webllm", "prompt-api", "strict", "ai-sdk"];
 
-fn text(pick: u8) -> &'static str {
-    [
-        "",
-        " \n",
-        "hello",
-        "what port did we pick?",
-        "<|im_start|>system {{user}} ${x}",
-        "a\u{0}b",
-        "안녕 👩‍👩‍👧",
-        "<think>hm</think>\nso",
-        "<think>x</think>",
-    ][pick as usize % 9]
-}
-
-fn id(pick: u8) -> &'static str {
-    IDS[pick as usize % IDS.len()]
-}
-
-fn led(first: Value, rest: impl Iterator<Item = Value>) -> Vec<Value> {
-    [first].into_iter().chain(rest).collect()
-}
-
-/// The event as a message of the format.
-fn message(event: &Event, format: Format) -> Value {
-    match format {
-        Format::OpenAi => openai(event),
-        Format::Anthropic => anthropic(event),
-        Format::AiSdkUi => ui(event),
-        Format::AiSdkModel => model(event),
-    }
-}
-
-fn openai(event: &Event) -> Value {
-    let call = |pick: &u8| json!({"id": id(*pick), "type": "function", "function": {"name": "f", "arguments": "{ \"x\": 1.0 }"}});
-    match event {
-        Event::System => json!({"role": "developer", "content": "rules"}),
-        Event::User(pick) => json!({"role": "user", "content": text(*pick), "name": "ann"}),
-        Event::UserWithImage(pick) => json!({"role": "user", "content": [{"type": "text", "text": text(*pick)},
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}),
-        Event::Assistant(pick) => json!({"role": "assistant", "content": text(*pick), "refusal": null}),
-        Event::Calls(picks, said) => json!({"role": "assistant", "content": text(*said),
-            "tool_calls": picks.iter().map(call).collect::<Vec<_>>()}),
-        Event::Result(pick) => json!({"role": "tool", "tool_call_id": id(*pick), "content": text(*pick)}),
-        Event::Results(_, pick) => json!({"role": "function", "name": "f", "content": text(*pick)}),
-        Event::ProviderRun(_, _) => {
-            json!({"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{}"}})
-        }
-        Event::Thinking(pick) => json!({"role": "assistant", "content": null, "reasoning_content": text(*pick)}),
-        Event::Steps(_, pick) | Event::Approval(_, pick) => {
-            json!({"role": "assistant", "content": null, "refusal": text(*pick)})
-        }
-        Event::Unknown => json!({"role": "user", "content": [{"type": "hologram", "x": 1}, 7, null]}),
-        Event::Empty(pick) => [
-            json!({"role": "assistant", "content": null}),
-            json!({"role": "user", "content": []}),
-            json!({"role": "assistant", "content": [], "tool_calls": []}),
-        ][*pick as usize % 3]
-            .clone(),
-    }
-}
-
-fn anthropic(event: &Event) -> Value {
-    let call = |pick: &u8| json!({"type": "tool_use", "id": id(*pick), "name": "f", "input": {"x": 1.5}});
-    let result = |pick: &u8| json!({"type": "tool_result", "tool_use_id": id(*pick), "content": [{"type": "text", "text": text(*pick)}]});
-    match event {
-        Event::System => json!({"role": "system", "content": "rules"}),
-        Event::User(pick) => json!({"role": "user", "content": text(*pick)}),
-        Event::UserWithImage(pick) => json!({"role": "user", "content": [{"type": "text", "text": text(*pick)},
-            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}]}),
-        Event::Assistant(pick) => {
-            json!({"role": "assistant", "content": [{"type": "text", "text": text(*pick), "citations": null}]})
-        }
-        Event::Calls(picks, said) => {
-            json!({"role": "assistant", "content": led(json!({"type": "text", "text": text(*said)}), picks.iter().map(call))})
-        }
-        Event::Result(pick) => json!({"role": "user", "content": [result(pick)]}),
-        Event::Results(picks, said) => {
-            let mut blocks: Vec<Value> = picks.iter().map(result).collect();
-            blocks.insert(*said as usize % (blocks.len() + 1), json!({"type": "text", "text": text(*said)}));
-            json!({"role": "user", "content": blocks})
-        }
-        Event::ProviderRun(pick, answered) => {
-            let mut blocks =
-                vec![json!({"type": "server_tool_use", "id": id(*pick), "name": "web_search", "input": {}})];
-            if *answered {
-                blocks.push(json!({"type": "web_search_tool_result", "tool_use_id": id(*pick), "content": []}));
-            }
-            json!({"role": "assistant", "content": blocks})
-        }
-        Event::Thinking(pick) => {
-            json!({"role": "assistant", "content": [{"type": "thinking", "thinking": text(*pick), "signature": "s"},
-            {"type": "redacted_thinking", "data": "x"}]})
-        }
-        Event::Steps(picks, _) => json!({"role": "assistant", "content": picks.iter()
-            .map(|(pick, _)| json!({"type": "web_search_tool_result", "tool_use_id": id(*pick), "content": []})).collect::<Vec<_>>()}),
-        Event::Approval(pick, _) => json!({"role": "user", "content": [call(pick)]}),
-        Event::Unknown => json!({"role": "user", "content": [{"type": "container_upload", "file_id": "f"}]}),
-        Event::Empty(pick) => [json!({"role": "assistant", "content": []}), json!({"role": "user", "content": ""})]
-            [*pick as usize % 2]
-            .clone(),
-    }
-}
-
-fn ui_tool(pick: u8, state: u8) -> Value {
-    const STATES: [&str; 7] = [
-        "output-available",
-        "output-error",
-        "output-denied",
-        "input-streaming",
-        "input-available",
-        "approval-requested",
-        "approval-responded",
-    ];
-    let mut part =
-        json!({"type": "tool-f", "toolCallId": id(pick), "state": STATES[state as usize % 7], "input": {"x": 1}});
-    match state % 7 {
-        0 => part["output"] = json!({"ok": true}),
-        1 => part["errorText"] = json!("broken"),
-        _ => {}
-    }
-    if state >= 200 {
-        part["providerExecuted"] = json!(true);
-    }
-    part
-}
-
-fn ui(event: &Event) -> Value {
-    let message = |role: &str, parts: Vec<Value>| json!({"id": "x", "role": role, "parts": parts});
-    let said = |pick: &u8| json!({"type": "text", "text": text(*pick)});
-    let step = || json!({"type": "step-start"});
-    match event {
-        Event::System => message("system", vec![said(&2)]),
-        Event::User(pick) => message("user", vec![said(pick)]),
-        Event::UserWithImage(pick) => message(
-            "user",
-            vec![said(pick), json!({"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA"})],
-        ),
-        Event::Assistant(pick) => message("assistant", vec![step(), said(pick)]),
-        Event::Calls(picks, pick) => {
-            message("assistant", [said(pick)].into_iter().chain(picks.iter().map(|id| ui_tool(*id, *pick))).collect())
-        }
-        Event::Result(pick) => message(
-            "assistant",
-            vec![step(), ui_tool(*pick, 0), step(), said(pick), json!({"type": "source-url", "url": "u"})],
-        ),
-        Event::Results(picks, pick) => {
-            message("assistant", picks.iter().flat_map(|id| [ui_tool(*id, 0), said(pick)]).collect())
-        }
-        Event::ProviderRun(pick, answered) => {
-            message("assistant", vec![ui_tool(*pick, if *answered { 203 } else { 201 })])
-        }
-        Event::Thinking(pick) => message("assistant", vec![step(), json!({"type": "reasoning", "text": text(*pick)})]),
-        Event::Steps(steps, pick) => message(
-            "assistant",
-            steps.iter().flat_map(|(id, state)| [step(), ui_tool(*id, *state)]).chain([step(), said(pick)]).collect(),
-        ),
-        Event::Approval(pick, state) => message("assistant", vec![step(), ui_tool(*pick, 5 + state % 2)]),
-        Event::Unknown => message("user", vec![json!({"type": "data-weather", "data": {}}), json!(3)]),
-        Event::Empty(_) => message("assistant", vec![]),
-    }
-}
-
-fn model(event: &Event) -> Value {
-    let call = |pick: &u8, provider: bool| json!({"type": "tool-call", "toolCallId": id(*pick), "toolName": "f", "input": {"x": 1}, "providerExecuted": provider});
-    let result = |pick: &u8| json!({"type": "tool-result", "toolCallId": id(*pick), "toolName": "f", "output": {"type": "json", "value": {"x": [1]}}});
-    let said = |pick: &u8| json!({"type": "text", "text": text(*pick)});
-    match event {
-        Event::System => json!({"role": "system", "content": "rules"}),
-        Event::User(pick) => json!({"role": "user", "content": text(*pick)}),
-        Event::UserWithImage(pick) => {
-            json!({"role": "user", "content": [said(pick), {"type": "image", "image": "https://example.com/a.png"}]})
-        }
-        Event::Assistant(pick) => json!({"role": "assistant", "content": [said(pick)]}),
-        Event::Calls(picks, pick) => {
-            json!({"role": "assistant", "content": led(said(pick), picks.iter().map(|id| call(id, false)))})
-        }
-        Event::Result(pick) => json!({"role": "tool", "content": [result(pick)]}),
-        Event::Results(picks, _) => json!({"role": "tool", "content": picks.iter().map(result).collect::<Vec<_>>()}),
-        Event::ProviderRun(pick, answered) => json!({"role": "assistant", "content":
-            if *answered { vec![call(pick, true), result(pick)] } else { vec![call(pick, true)] }}),
-        Event::Thinking(pick) => json!({"role": "assistant", "content": [{"type": "reasoning", "text": text(*pick)}]}),
-        Event::Steps(picks, _) => {
-            json!({"role": "assistant", "content": picks.iter().flat_map(|(id, _)| [call(id, false), result(id)]).collect::<Vec<_>>()})
-        }
-        Event::Approval(pick, which) => match which % 2 {
-            0 => {
-                json!({"role": "assistant", "content": [call(pick, false), {"type": "tool-approval-request", "approvalId": "p", "toolCallId": id(*pick)}]})
-            }
-            _ => {
-                json!({"role": "tool", "content": [{"type": "tool-approval-response", "approvalId": "p", "approved": true}]})
-            }
-        },
-        Event::Unknown => json!({"role": "user", "content": [{"type": "hologram"}]}),
-        Event::Empty(pick) => [json!({"role": "assistant", "content": []}), json!({"role": "tool", "content": []})]
-            [*pick as usize % 2]
-            .clone(),
-    }
-}
+use histories::{Event, FORMATS, message, text};
 
 fn event() -> impl Strategy<Value = Event> {
     let picks = || prop::collection::vec(any::<u8>(), 0..4);
@@ -252,8 +40,8 @@ fn event() -> impl Strategy<Value = Event> {
 
 /// A history in one format, or (`None`) with the format changing from message to message.
 fn history() -> impl Strategy<Value = Vec<(String, Parsed)>> {
-    let format = prop_oneof![(0..4_usize).prop_map(Some), Just(None)];
-    (format, prop::collection::vec((event(), 0..4_usize), 0..14)).prop_map(|(format, events)| {
+    let format = prop_oneof![(0..7_usize).prop_map(Some), Just(None)];
+    (format, prop::collection::vec((event(), 0..7_usize), 0..14)).prop_map(|(format, events)| {
         events
             .iter()
             .map(|(event, own)| {
@@ -264,6 +52,12 @@ fn history() -> impl Strategy<Value = Vec<(String, Parsed)>> {
             })
             .collect()
     })
+}
+
+fn targets() -> Vec<(Profile, Format)> {
+    let profiles = PROFILES.map(|name| Profile::from_name(name).unwrap());
+    let pairs = profiles.into_iter().flat_map(|profile| FORMATS.map(|format| (profile, format)));
+    pairs.filter(|(profile, format)| profile.takes(*format)).collect()
 }
 
 fn sources(history: &[(String, Parsed)]) -> Vec<Source<'_>> {
@@ -312,6 +106,18 @@ fn any_json() -> impl Strategy<Value = Value> {
             "function_call",
             "audio",
             "refusal",
+            "call_id",
+            "summary",
+            "action",
+            "functionCall",
+            "function_response",
+            "inlineData",
+            "thoughtSignature",
+            "response",
+            "args",
+            "additional_kwargs",
+            "kwargs",
+            "lc",
         ])
         .prop_map(str::to_owned),
     ];
@@ -344,6 +150,14 @@ fn any_json() -> impl Strategy<Value = Value> {
             "base64",
             "url",
             "data:x;base64,é",
+            "function_call",
+            "function_call_output",
+            "item_reference",
+            "shell_call",
+            "model",
+            "human",
+            "ai",
+            "constructor",
         ])
         .prop_map(str::to_owned),
     ];
@@ -379,12 +193,43 @@ proptest! {
             for message in &rendered.messages {
                 parse(&message.json, target).unwrap_or_else(|error| panic!("{error}: {}", message.json));
                 for seq in &message.seqs { prop_assert!(window.iter().any(|source| source.seq == Some(*seq))); }
-                if message.exact && !message.json.contains("\"tool") && !message.json.contains("\"function\"") {
+                if message.exact && !parse(&message.json, target).unwrap().message.has_tools() {
                     prop_assert!(message.seqs[0] > last);
                     last = message.seqs[0];
                     prop_assert_eq!(&message.json, all[last as usize - 1].raw);
                 }
             }
+            if rendered.repairs.is_empty() && window.iter().all(|source| source.format == target) {
+                prop_assert!(rendered.messages.iter().all(|message| message.exact));
+            }
+            // The turn groups that come out are those that went in, in their order, some left out.
+            let read: Vec<Parsed> = rendered.messages.iter().map(|message| parse(&message.json, target).unwrap()).collect();
+            let inputs: Vec<GroupInput> = read.iter().map(|parsed| GroupInput::of(&parsed.message)).collect();
+            let mut opened = 0;
+            for group in turn_groups(&inputs) {
+                let seq = rendered.messages[group.start].seqs[0];
+                prop_assert!(seq > opened && all[seq as usize - 1].message.opens_group());
+                opened = seq;
+            }
+        }
+    }
+
+    #[test]
+    fn repaired_windows_pass_the_checker_of_every_profile(history in history(), cut in 0..14_usize, flatten_tools in any::<bool>()) {
+        let all = sources(&history);
+        let window = &all[cut.min(all.len())..];
+        for (profile, format) in targets() {
+            let rendered = render_repaired(window, Target { format, profile, flatten_tools });
+            let messages: Vec<Value> = rendered.messages.iter().map(|message| serde_json::from_str(&message.json).unwrap()).collect();
+            let violations = validate_context("", &messages, format, profile);
+            prop_assert!(violations.is_empty(), "{} {format:?}: {violations:?}\nin {:#?}\nout {messages:#?}", profile.name(), window.iter().map(|source| source.raw).collect::<Vec<_>>());
+            let read: Vec<(String, Parsed)> = rendered.messages.into_iter()
+                .map(|message| { let parsed = parse(&message.json, format).unwrap(); (message.json, parsed) }).collect();
+            if flatten_tools { prop_assert!(read.iter().all(|(_, parsed)| !parsed.message.has_tools())); }
+            // What passes is left as it is.
+            let again = render_repaired(&sources(&read), Target { format, profile, flatten_tools });
+            prop_assert!(again.repairs.is_empty(), "{} {format:?}: {:?}\n{read:#?}", profile.name(), again.repairs);
+            prop_assert!(again.messages.iter().all(|message| message.exact));
         }
     }
 
@@ -469,7 +314,7 @@ proptest! {
     }
 
     #[test]
-    fn no_json_makes_anything_panic(value in any_json(), role in prop::sample::select(vec!["user", "assistant", "tool", "system"]), cut in 0..200_usize) {
+    fn no_json_makes_anything_panic(value in any_json(), role in prop::sample::select(vec!["user", "assistant", "tool", "system", "model"]), cut in 0..200_usize) {
         let mut value = value;
         if let Value::Object(object) = &mut value { object.insert("role".to_owned(), json!(role)); }
         let raw = value.to_string();

@@ -11,6 +11,43 @@ export interface ContextDocument {
   source?: string;
 }
 
+/**
+ * Who takes a context: a provider or runtime, and what it refuses. `"strict"` is what all of them take.
+ *
+ * - `"openai"`, `"openai-responses"`: system text anywhere.
+ * - `"anthropic"`: system text in a field of its own.
+ * - `"gemini"`: system text in a field of its own, or first.
+ * - `"mistral"`: user and assistant take turns, call ids are nine letters and digits, images only.
+ * - `"webllm"`: text only, taking turns; calls and results are written as text.
+ * - `"prompt-api"`: text only; calls and results are written as text.
+ * - `"strict"`: text and tools only, taking turns, call ids of nine letters and digits, and no system role: the system text
+ *   is folded into the first user message, and `context.system` is empty.
+ * - `"ai-sdk"`: whichever provider the AI SDK calls.
+ *
+ * With the format `"openai"` go openai, gemini, mistral, webllm, prompt-api and strict; with `"anthropic"` anthropic; with
+ * the AI SDK's formats ai-sdk, openai, openai-responses, anthropic and gemini, and mistral with `"ai-sdk-model"`.
+ */
+export type Profile =
+  | "openai"
+  | "openai-responses"
+  | "anthropic"
+  | "gemini"
+  | "mistral"
+  | "webllm"
+  | "prompt-api"
+  | "strict"
+  | "ai-sdk";
+
+/** Something in a context that a provider would refuse. */
+export interface ContextViolation {
+  /** The rule's name in `src/formats`, e.g. `R1`: a call without its result. */
+  rule: string;
+  /** The message, by its index; as many as there are messages where something is missing at the end. */
+  index: number;
+  /** What is wrong, in words without content. */
+  message: string;
+}
+
 /** What a context is built for. */
 export interface BuildContextRequest extends CallOptions {
   /** The conversation. */
@@ -28,6 +65,13 @@ export interface BuildContextRequest extends CallOptions {
   reserve?: number;
   /** Format of the answer. Default `"openai"`. */
   format?: MessageFormat;
+  /** Who takes it. Default: the profile of the format. One that does not go with the format is `invalid_argument`. */
+  profile?: Profile;
+  /**
+   * True: calls and results of the history are written as text, since the request sends no `tools` and some providers
+   * then refuse tool blocks. Default false; what the profile cannot take as tools is written as text in any case.
+   */
+  flattenTools?: boolean;
   /** Results of the app's own retrieval. */
   documents?: readonly ContextDocument[];
   /** The tool definitions that are sent with the request: counted, not changed. */
@@ -129,8 +173,10 @@ export interface Receipt {
   /** What became of retrieval. */
   retrieval: ReceiptRetrieval;
   /**
-   * What had to be mended so that providers take the messages: the rule's name in `src/formats` (R7: a call that never got
-   * its result), the message's position where it is a stored one, and what was done, in words.
+   * What had to be mended so that the profile takes the messages: the rule's name in `src/formats` (R7: a call that never
+   * got its result; R8: a tool result shortened; R11: messages joined; R13: system text folded in; R14: an empty message
+   * left out; R15: tools written as text; R16: call ids replaced; R22: media named in a note), the message's position where
+   * it is a stored one, and what was done, in words.
    */
   repairs: { rule: string; seq: number | null; what: string }[];
   /** Token totals. */
@@ -171,9 +217,13 @@ export interface CacheBreakpoint {
 
 /** What to send to the model. */
 export interface Context<Message extends object = RawMessage> {
-  /** The system text: the app's prompt, what is remembered about the user, the rolling summary. May be empty. */
+  /**
+   * The system text: the app's prompt, what is remembered about the user, the rolling summary. OpenAI Responses takes it
+   * as `instructions`, Gemini as `systemInstruction`. May be empty, and is with the profile `"strict"`, which has it in the
+   * first message.
+   */
   system: string;
-  /** The messages, in the format asked for. */
+  /** The messages, in the format asked for: the items of OpenAI Responses' `input`, Gemini's `contents`. */
   messages: Message[];
   /** Where the provider's prompt cache can be told to stop, in order. */
   cacheBreakpoints: CacheBreakpoint[];

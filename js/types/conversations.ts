@@ -1,8 +1,17 @@
 /**
- * A message format: OpenAI chat completions, Anthropic Messages, or the AI SDK (`"ai-sdk"` stands for whichever of its
- * two message shapes the messages have).
+ * A message format: OpenAI chat completions, OpenAI Responses (each item of the list is one message), Anthropic
+ * Messages, Gemini `contents`, LangChain (stored form, plain objects or the JSON of its classes; written in the stored
+ * form), or the AI SDK (`"ai-sdk"` stands for whichever of its two message shapes the messages have).
  */
-export type MessageFormat = "openai" | "anthropic" | "ai-sdk" | "ai-sdk-ui" | "ai-sdk-model";
+export type MessageFormat =
+  | "openai"
+  | "openai-responses"
+  | "anthropic"
+  | "gemini"
+  | "langchain"
+  | "ai-sdk"
+  | "ai-sdk-ui"
+  | "ai-sdk-model";
 
 /** A message as it comes back: the object that was given, equal in every field. */
 export type RawMessage = Record<string, unknown>;

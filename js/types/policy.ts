@@ -92,6 +92,18 @@ export interface FactPolicy {
   batchMessages?: number;
 }
 
+/** How long results of tools stay whole in a context. What is stored, searched and summarised is always whole. */
+export interface ToolResultPolicy {
+  /**
+   * Results of turns older than this many are shortened, in steps of this many turns, at least ten, so that the start of the
+   * prompt stays the same between. 0: only those of the newest turn are whole. `null` or Infinity: never shortened.
+   * Default 12.
+   */
+  fullTurns?: number | null;
+  /** What is kept of each, in tokens: its start, and how long it was. 16 to 1,000,000, default 200. */
+  shrunkTokens?: number;
+}
+
 /** Limits of what is accepted, and of waiting. */
 export interface LimitPolicy {
   /** Longest raw message, in bytes of its JSON text. Default 16 MiB. */
@@ -118,6 +130,8 @@ export interface Policy {
   compaction?: CompactionPolicy;
   /** What is remembered about the user. */
   facts?: FactPolicy;
+  /** How long results of tools stay whole. */
+  toolResults?: ToolResultPolicy;
   /** Limits of what is accepted, and of waiting. */
   limits?: LimitPolicy;
   /** Which index answers vector queries: by size, always a scan, or always the graph. Default `"auto"`. */

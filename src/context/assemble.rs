@@ -5,9 +5,10 @@ use super::fill::{self, Filled};
 use super::receipt::{
     CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport,
 };
+use super::tool_results::NewestTurn;
 use crate::error::{Code, Error, Result};
-use crate::formats::{self, FormatChoice, RenderedMessage, Source};
-use crate::message::{Format, Message, Seq};
+use crate::formats::{self, FormatChoice, Profile, RenderedMessage, Source, SystemPlace, Target};
+use crate::message::{Message, Part, Role, Seq, VariableParts};
 use crate::records::MessageRecord;
 use crate::sorting;
 use crate::tokens::{Overhead, TokenCounter};
@@ -23,6 +24,8 @@ pub struct StoredMessage {
     pub record: MessageRecord,
     /// As read.
     pub message: Message,
+    /// Why its tool results were shortened, in words for the receipt; `record` and `message` then have them so.
+    pub shortened: Option<&'static str>,
 }
 
 /// The newest turn.
@@ -49,8 +52,8 @@ pub struct SystemPart {
 
 /// Everything that a context is made of.
 pub struct ContextInput<'a> {
-    /// The format of the messages.
-    pub format: Format,
+    /// The format of the messages, and who takes them.
+    pub target: Target,
     /// Context window and reserve.
     pub window_tokens: u32,
     /// Kept for the answer.
@@ -100,8 +103,18 @@ struct Prompt {
     /// Index of the message that opens the newest turn.
     turn_start: usize,
     repairs: Vec<serde_json::Value>,
+    folded: Option<Folded>,
     evidence_tokens: u32,
     total: u32,
+}
+
+/// System text that went into the first user message, for want of a system role (R13).
+struct Folded {
+    /// The message without it.
+    json: String,
+    text: String,
+    /// What the message takes more for it.
+    tokens: u32,
 }
 
 /// A rendered message with its tokens, overhead included.
@@ -112,15 +125,76 @@ struct Counted {
     tokens: u32,
 }
 
-/// Tokens of a message as it is sent, without the per-message overhead. A name costs one more than its text.
+/// Tokens of a message as it is stored, whoever will be sent it, without the per-message overhead, and what of them may be
+/// others in a request. A name costs one more than its text.
+#[must_use]
+pub fn weighed(message: &Message, counter: &dyn TokenCounter) -> (u32, VariableParts) {
+    let mut variable = VariableParts::default();
+    let may_shorten = has_results_to_shorten(message);
+    if may_shorten {
+        variable.results = u32::try_from(message.result_ids().count()).unwrap_or(u32::MAX);
+    }
+    for kind in formats::media_kinds(message) {
+        match kind {
+            "image" => variable.images += 1,
+            "audio" => variable.audio += 1,
+            _ => variable.files += 1,
+        }
+    }
+    let mut tokens = formats::media_tokens(message).saturating_add(u32::from(message.name.is_some()));
+    for (text, is_result) in formats::counted_apart(message) {
+        let counted = counter.count(text);
+        tokens = tokens.saturating_add(counted);
+        let varies = is_result && may_shorten;
+        variable.result_tokens = variable.result_tokens.saturating_add(if varies { counted } else { 0 });
+    }
+    (tokens, variable)
+}
+
+/// Whether all results of the message may be shortened. Those of a provider's own tools, which the assistant's message
+/// holds, may not be in every format; counting on less than is done keeps the budget.
+fn has_results_to_shorten(message: &Message) -> bool {
+    let is_provider_call = |part: &Part| matches!(part, Part::ToolCall { provider_executed: true, .. });
+    message.role != Role::Assistant
+        || message.call_ids().next().is_some() && !message.parts.iter().any(is_provider_call)
+}
+
+/// The tokens alone.
 #[must_use]
 pub fn message_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
-    let texts: u32 = formats::counted(message).map(|text| counter.count(text)).sum();
-    texts.saturating_add(formats::media_tokens(message)).saturating_add(u32::from(message.name.is_some()))
+    weighed(message, counter).0
+}
+
+/// The same for who is sent it. `raw` is the text of the message.
+#[must_use]
+pub fn sent_tokens(message: &Message, raw: &str, profile: Profile, counter: &dyn TokenCounter) -> u32 {
+    as_sent(message_tokens(message, counter), message, raw, profile)
+}
+
+/// Tokens of a stored message with its media as the profile charges them.
+fn as_sent(stored_tokens: u32, message: &Message, raw: &str, profile: Profile) -> u32 {
+    let texts = stored_tokens.saturating_sub(formats::media_tokens(message));
+    texts.saturating_add(formats::sent_media_tokens(message, raw, profile))
+}
+
+/// Tokens of a turn as it is stored, when it is sent, overhead included.
+#[must_use]
+pub fn turn_tokens(turn: &[StoredMessage], profile: Profile, counter: &dyn TokenCounter, per_message: u32) -> u32 {
+    let tokens = turn.iter().map(|stored| stored_tokens(stored, profile, counter).saturating_add(per_message));
+    tokens.fold(0, u32::saturating_add)
+}
+
+/// Tokens of a stored message when it is sent: the stored count where it was counted by this counter; else a new one.
+fn stored_tokens(stored: &StoredMessage, profile: Profile, counter: &dyn TokenCounter) -> u32 {
+    let raw = &stored.record.raw;
+    match stored.record.counted_with == counter.id() {
+        true => as_sent(stored.record.tokens, &stored.message, raw, profile),
+        false => sent_tokens(&stored.message, raw, profile, counter),
+    }
 }
 
 /// Builds the context. What does not fit is left out in the order retrieved groups (worst first), documents, oldest
-/// recent groups; the question never.
+/// recent groups; then tool results of the newest turn are shortened; the question never.
 ///
 /// # Errors
 /// `budget_infeasible` when the system text and the newest turn alone do not fit.
@@ -128,9 +202,17 @@ pub fn assemble(mut input: ContextInput<'_>) -> Result<Context> {
     let number = boundary_number(&input);
     let limit = input.window_tokens.saturating_sub(input.reserve_tokens);
     let mut prompt = render(&input)?;
+    let mut turn = None;
     while prompt.total > limit {
         if input.history.is_empty() {
-            return Err(infeasible(prompt.total, &input));
+            let turn = match &mut turn {
+                Some(turn) => turn,
+                None => turn.insert(NewestTurn::new(newest(&input), limit)?),
+            };
+            let Some(shorter) = turn.shorter(input.counter)? else { return Err(infeasible(prompt.total, &input)) };
+            input.question = Question::Stored(shorter);
+            prompt = render(&input)?;
+            continue;
         }
         let group = input.history.remove(0);
         input.history_dropped.extend(group.iter().map(|stored| Dropped {
@@ -168,11 +250,16 @@ fn add_evidence(
     number: u32,
     limit: u32,
 ) -> Result<bool> {
-    let text = evidence::render(&filled.documents, &in_order(&filled.groups), number);
+    let mut text = evidence::render(&filled.documents, &in_order(&filled.groups), number);
     let Some(question) = prompt.messages.get_mut(prompt.turn_start).filter(|_| !text.is_empty()) else {
         return Ok(true);
     };
-    let json = formats::user_message_with_evidence(&question.json, input.format, &text)?;
+    let mut without = &question.json;
+    if let (0, Some(folded)) = (prompt.turn_start, &prompt.folded) {
+        without = &folded.json;
+        text = format!("{}\n\n{text}", folded.text);
+    }
+    let json = formats::user_message_with_evidence(without, input.target.format, &text)?;
     let evidence_tokens = parsed_tokens(&json, input)?.saturating_sub(question.tokens);
     if prompt.total + evidence_tokens > limit {
         return Ok(false);
@@ -231,33 +318,43 @@ fn in_order(groups: &[EvidenceGroup]) -> Vec<&EvidenceGroup> {
 fn render(input: &ContextInput<'_>) -> Result<Prompt> {
     let asked = match &input.question {
         Question::Asked(text) => {
-            let raw = formats::user_text_message(text, input.format, ASKED_ID);
-            let message = formats::parse(&raw, FormatChoice::Exact(input.format))?.message;
+            let raw = formats::user_text_message(text, input.target.format, ASKED_ID);
+            let message = formats::parse(&raw, FormatChoice::Exact(input.target.format))?.message;
             Some((raw, message))
         }
         Question::Stored(_) => None,
     };
     let mut sources: Vec<Source<'_>> = input.history.iter().flatten().map(source).collect();
     sources.extend(newest(input).iter().map(source));
-    sources.extend(asked.iter().map(|(raw, message)| Source { seq: None, format: input.format, raw, message }));
-    let rendered = formats::render_repaired(&sources, input.format);
+    sources.extend(asked.iter().map(|(raw, message)| Source { seq: None, format: input.target.format, raw, message }));
+    let rendered = formats::render_repaired(&sources, input.target);
     let first_seq = newest(input).first().map(|stored| stored.record.seq);
     let turn_start = match first_seq {
         Some(seq) => rendered.messages.iter().position(|message| message.seqs.contains(&seq)),
         None => None,
     };
     let turn_start = turn_start.unwrap_or(rendered.messages.len().saturating_sub(1));
-    let repairs = rendered
+    let mut repairs: Vec<serde_json::Value> = rendered
         .repairs
         .iter()
         .map(|repair| json!({ "rule": repair.rule, "seq": repair.seq, "what": repair.what }))
         .collect();
+    for stored in input.history.iter().flatten().chain(newest(input)) {
+        if let Some(what) = stored.shortened {
+            repairs.push(json!({ "rule": "R8", "seq": stored.record.seq, "what": what }));
+        }
+    }
     let mut messages = Vec::with_capacity(rendered.messages.len());
     for message in rendered.messages {
         let tokens = rendered_tokens(&message, input)?;
         messages.push(Counted { json: message.json, seqs: message.seqs, role: message.role.as_str(), tokens });
     }
-    let system = system_text(input);
+    let mut system = system_text(input);
+    let folded = fold_system(&mut system, &mut messages, input)?;
+    if folded.is_some() {
+        let what = "system text folded into the first user message, as there is no system role";
+        repairs.push(json!({ "rule": "R13", "seq": null, "what": what }));
+    }
     let system_tokens = match system.is_empty() {
         true => 0,
         false => input.counter.count(&system) + input.overhead.per_message_tokens,
@@ -266,7 +363,21 @@ fn render(input: &ContextInput<'_>) -> Result<Prompt> {
         + system_tokens
         + input.tools_tokens
         + input.overhead.per_request_tokens;
-    Ok(Prompt { system, messages, turn_start, repairs, evidence_tokens: 0, total })
+    Ok(Prompt { system, messages, turn_start, repairs, folded, evidence_tokens: 0, total })
+}
+
+/// Puts the system text into the first message where the profile has no other place for it.
+fn fold_system(system: &mut String, messages: &mut [Counted], input: &ContextInput<'_>) -> Result<Option<Folded>> {
+    let Some(first) = messages.first_mut().filter(|_| !system.is_empty()) else { return Ok(None) };
+    if input.target.profile.system_place() != SystemPlace::Nowhere {
+        return Ok(None);
+    }
+    let text = std::mem::take(system);
+    let json = formats::user_message_with_evidence(&first.json, input.target.format, &text)?;
+    let before = first.tokens;
+    first.tokens = parsed_tokens(&json, input)?;
+    let json = std::mem::replace(&mut first.json, json);
+    Ok(Some(Folded { json, text, tokens: first.tokens.saturating_sub(before) }))
 }
 
 /// The stored messages of the newest turn; none when the question is only asked.
@@ -286,24 +397,22 @@ fn source(stored: &StoredMessage) -> Source<'_> {
     }
 }
 
-/// The stored count where the message goes out as it was stored and was counted by this counter; else a new one.
+/// Tokens of a rendered message, overhead included: counted anew where it does not go out as it was stored.
 fn rendered_tokens(rendered: &RenderedMessage, input: &ContextInput<'_>) -> Result<u32> {
-    if let [seq] = rendered.seqs.as_slice() {
+    if let ([seq], true) = (rendered.seqs.as_slice(), rendered.exact) {
         let mut known = input.history.iter().flatten().chain(newest(input));
-        let stored = known.find(|stored| stored.record.seq == *seq);
-        if let Some(stored) = stored
-            && stored.record.counted_with == input.counter.id()
-            && rendered.exact
-        {
-            return Ok(stored.record.tokens + input.overhead.per_message_tokens);
+        if let Some(stored) = known.find(|stored| stored.record.seq == *seq) {
+            let tokens = stored_tokens(stored, input.target.profile, input.counter);
+            return Ok(tokens.saturating_add(input.overhead.per_message_tokens));
         }
     }
     parsed_tokens(&rendered.json, input)
 }
 
 fn parsed_tokens(json: &str, input: &ContextInput<'_>) -> Result<u32> {
-    let parsed = formats::parse(json, FormatChoice::Exact(input.format))?;
-    Ok(message_tokens(&parsed.message, input.counter) + input.overhead.per_message_tokens)
+    let parsed = formats::parse(json, FormatChoice::Exact(input.target.format))?;
+    let tokens = sent_tokens(&parsed.message, json, input.target.profile, input.counter);
+    Ok(tokens.saturating_add(input.overhead.per_message_tokens))
 }
 
 fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32) -> Context {
@@ -314,7 +423,9 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
     let mut question = Vec::new();
     for (index, message) in prompt.messages.iter().enumerate() {
         let is_question = index == prompt.turn_start;
-        let tokens = if is_question { message.tokens - prompt.evidence_tokens } else { message.tokens };
+        let evidence_tokens = if is_question { prompt.evidence_tokens } else { 0 };
+        let folded_tokens = prompt.folded.as_ref().filter(|_| index == 0).map_or(0, |folded| folded.tokens);
+        let tokens = message.tokens.saturating_sub(evidence_tokens + folded_tokens);
         let reason = match index {
             _ if is_question => "question",
             _ if index > prompt.turn_start => "current_turn",
@@ -379,7 +490,11 @@ fn section(name: &'static str, cap: u32, items: Vec<Item>, dropped: Vec<Dropped>
 
 fn message_item(input: &ContextInput<'_>, message: &Counted, tokens: u32, reason: &'static str) -> Item {
     let first = message.seqs.first().copied();
-    let stored = input.history.iter().flatten().chain(newest(input)).find(|stored| Some(stored.record.seq) == first);
+    let stored = match reason {
+        // It may have been joined to what was said before it.
+        "question" => newest(input).first(),
+        _ => input.history.iter().flatten().chain(newest(input)).find(|stored| Some(stored.record.seq) == first),
+    };
     Item {
         kind: if reason == "question" { "question" } else { "message" },
         id: stored.map_or_else(|| "question".to_owned(), |stored| stored.record.id.clone()),

@@ -10,8 +10,12 @@ pub mod budget;
 pub mod evidence;
 mod fill;
 pub mod receipt;
+mod tool_results;
 
-pub use assemble::{ContextInput, Question, StoredMessage, SystemPart, assemble, message_tokens};
+pub use assemble::{
+    ContextInput, Question, StoredMessage, SystemPart, assemble, message_tokens, sent_tokens, turn_tokens, weighed,
+};
 pub use budget::{Demand, GroupSize, Room, recent_start};
 pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage};
 pub use receipt::{Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport};
+pub use tool_results::{first_full_group, shorten_old, shortest_turn};

@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
-use crate::message::{Message, Role, Seq};
+use crate::message::{Message, Role, Seq, VariableParts};
 use crate::ports::{Commit, Store};
 use crate::records::{ConversationRecord, JobKind, MessageIdRecord, MessageRecord, MessageStatus};
 use crate::sorted_map::SortedMap;
@@ -159,7 +159,7 @@ impl Engine {
     /// Counts a message with the counter in force.
     pub(super) fn count_tokens(&self, record: &mut MessageRecord, message: &Message) {
         let counter = self.counter();
-        record.tokens = crate::context::message_tokens(message, &*counter);
+        (record.tokens, record.variable) = crate::context::weighed(message, &*counter);
         counter.id().clone_into(&mut record.counted_with);
     }
 
@@ -198,6 +198,7 @@ impl Engine {
             raw: raw.to_owned(),
             text: message.text(),
             tokens: 0,
+            variable: VariableParts::default(),
             counted_with: String::new(),
             content_hash: content_hash(raw),
             created_at: message.created_at_ms.unwrap_or(f64::NAN),

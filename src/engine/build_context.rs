@@ -5,13 +5,15 @@ use super::append::parse_stored;
 use super::event::Event;
 use super::recall::{Evidence, EvidenceRequest, RecallFilter};
 use super::state::{Conversation, MessageMeta};
-use crate::config::Scope;
+use crate::config::{Scope, ToolResultPolicy};
 use crate::context::{
     Context, ContextInput, Demand, Dropped, EvidenceDocument, GroupSize, Item, Question, RetrievalReport, Room,
-    StoredMessage, SystemPart, assemble, message_tokens, recent_start,
+    StoredMessage, SystemPart, assemble, first_full_group, recent_start, sent_tokens, shorten_old, shortest_turn,
+    turn_tokens,
 };
+use crate::embedded_data::without_data;
 use crate::error::{Error, Result};
-use crate::formats::FormatChoice;
+use crate::formats::{FormatChoice, Profile, Target, sent_size};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Format, Message, Role, Seq};
 use crate::records::MessageRecord;
@@ -35,6 +37,10 @@ pub struct ContextRequest {
     pub reserve: Option<f64>,
     /// Format of the messages: `openai` (default), `anthropic`, `ai-sdk`.
     pub format: Option<String>,
+    /// Who takes them (see [`Profile`]); by default the profile of the format.
+    pub profile: Option<String>,
+    /// Calls and results of the history are written as text: for a request that sends no tool definitions.
+    pub flatten_tools: bool,
     /// The app's own documents for this question.
     pub documents: Vec<EvidenceDocument>,
     /// Tool definitions as JSON text: counted, since they are sent too.
@@ -54,6 +60,8 @@ impl FromFields for ContextRequest {
             window: fields.take("window"),
             reserve: fields.take("reserve"),
             format: fields.take("format"),
+            profile: fields.take("profile"),
+            flatten_tools: fields.take_or("flattenTools", false),
             documents: fields.take_or("documents", Vec::default()),
             tools: fields.take("tools"),
             retrieval: fields.take_or("retrieval", RetrievalChoice::default()),
@@ -67,7 +75,6 @@ struct Newest {
     text: String,
     /// Position of its first message; one past the last message when it is only asked.
     first_seq: Seq,
-    tokens: u32,
 }
 
 /// The recent window.
@@ -106,16 +113,18 @@ impl Engine {
         self.refresh(id).await?;
         self.refresh_facts().await?;
         let newest = self.newest_turn(id, request.question.as_deref()).await?;
-        let format = self.target_format(request.format.as_deref(), &newest)?;
+        let target = target(&request, &newest)?;
         let counter = self.counter();
-        let overhead = overhead(format);
+        let overhead = overhead(target.format);
         let mut system = self.system_part(&request);
         let tools_tokens = request.tools.as_deref().map_or(0, |tools| counter.count(tools));
         let system_tokens = system.items.iter().map(|item| item.tokens).sum::<u32>()
             + overhead.per_message_tokens
             + overhead.per_request_tokens
             + tools_tokens;
-        let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens: newest.tokens };
+        let room_tokens = window_tokens.saturating_sub(reserve_tokens).saturating_sub(system_tokens);
+        let question_tokens = self.question_tokens(&newest, target, room_tokens)?;
+        let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens };
         let room = Room::divide(demand, &self.options.policy.budget)?;
         let memory = self.memory_part(room.memory, &newest.text);
         let summary = self.summary_part(id, room.summary);
@@ -128,7 +137,7 @@ impl Engine {
                 ..Item::default()
             });
         }
-        let recent = self.recent_window(id, &room, &memory, &summary, &newest).await?;
+        let recent = self.recent_window(target.profile, id, &room, &memory, &summary, &newest).await?;
         let (evidence, decision) = self.evidence_for(&request, &newest, &recent).await?;
         let retrieval = report(&decision, evidence.as_ref());
         let mut notes = self.notes(id);
@@ -137,7 +146,7 @@ impl Engine {
         }));
         let full_history_tokens = self.full_history_tokens(id, overhead.per_message_tokens);
         let context = assemble(ContextInput {
-            format,
+            target,
             window_tokens,
             reserve_tokens,
             counter: &*counter,
@@ -179,37 +188,32 @@ impl Engine {
                 Some(seq) if seq == last_seq => self.read_messages(id, seq, seq, None).await?,
                 _ => Vec::new(),
             };
-            if stored.first().is_none_or(|record| record.text != text) {
-                return Ok(self.asked(text, last_seq));
+            if stored.first().is_none_or(|record| record.text != without_data(text)) {
+                let question = Question::Asked(text.to_owned());
+                return Ok(Newest { question, text: without_data(text).into_owned(), first_seq: last_seq + 1 });
             }
         }
         let start_seq = start_seq.ok_or_else(|| {
             Error::invalid_argument("the conversation has no user message and no question was given; give one")
         })?;
         let messages = with_messages(self.read_path(id, start_seq, last_seq, None).await?)?;
+        let text = messages.first().map(|stored| stored.record.text.clone()).unwrap_or_default();
+        Ok(Newest { question: Question::Stored(messages), text, first_seq: start_seq })
+    }
+
+    /// Tokens of the newest turn as it must be sent: whole, or where it does not fit so, with its tool results shortened
+    /// as far as they can be.
+    fn question_tokens(&self, newest: &Newest, target: Target, room_tokens: u32) -> Result<u32> {
         let counter = self.counter();
         let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
-        let tokens =
-            messages.iter().map(|stored| message_tokens(&stored.message, &*counter) + per_message_tokens).sum();
-        let text = messages.first().map(|stored| stored.record.text.clone()).unwrap_or_default();
-        Ok(Newest { question: Question::Stored(messages), text, first_seq: start_seq, tokens })
-    }
-
-    fn asked(&self, text: &str, last_seq: Seq) -> Newest {
-        let message = Message::text_message(Role::User, text);
-        let tokens = message_tokens(&message, &*self.counter()) + overhead(Format::OpenAi).per_message_tokens;
-        Newest { question: Question::Asked(text.to_owned()), text: text.to_owned(), first_seq: last_seq + 1, tokens }
-    }
-
-    /// The format asked for; left out, the one that the newest turn is stored in, else OpenAI's.
-    fn target_format(&self, name: Option<&str>, newest: &Newest) -> Result<Format> {
-        let stored = match &newest.question {
-            Question::Stored(messages) => messages.first().map(|stored| stored.record.format),
-            Question::Asked(_) => None,
-        };
-        match name {
-            None => Ok(stored.unwrap_or(Format::OpenAi)),
-            Some(name) => Ok(FormatChoice::from_name(name)?.target().or(stored).unwrap_or(Format::OpenAi)),
+        let tokens = |turn: &[StoredMessage]| turn_tokens(turn, target.profile, &*counter, per_message_tokens);
+        match &newest.question {
+            Question::Asked(text) => {
+                let message = Message::text_message(Role::User, text);
+                Ok(sent_tokens(&message, "", target.profile, &*counter).saturating_add(per_message_tokens))
+            }
+            Question::Stored(turn) if tokens(turn) <= room_tokens => Ok(tokens(turn)),
+            Question::Stored(turn) => Ok(tokens(&shortest_turn(turn, &*counter)?)),
         }
     }
 
@@ -232,6 +236,7 @@ impl Engine {
     /// What is after the cut: whole turn groups, from the cursor of the summary on.
     async fn recent_window(
         &self,
+        profile: Profile,
         id: &str,
         room: &Room,
         memory: &SystemPart,
@@ -242,7 +247,7 @@ impl Engine {
         let tokens = |part: &SystemPart| part.items.iter().map(|item| item.tokens).sum();
         let room_tokens = room.recent(tokens(memory), tokens(summary), &policy.budget, &policy.compaction);
         let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
-        let (first_seq, dropped) = {
+        let (first_seq, first_full_seq, dropped) = {
             let state = &mut *self.state.borrow_mut();
             state.unsettled.insert(id.to_owned());
             let conversation = state
@@ -253,7 +258,11 @@ impl Engine {
             let room_beside_full_summary =
                 room.recent(tokens(memory), room.summary, &policy.budget, &policy.compaction);
             conversation.recent_room_tokens = Some(room_tokens.min(room_beside_full_summary));
-            let groups = turn_groups(conversation, newest.first_seq, per_message_tokens);
+            let first_full_seq = first_full_seq(conversation, newest.first_seq, &policy.tool_results);
+            let groups = turn_groups(conversation, newest.first_seq, &|message| {
+                let shortened = (message.seq < first_full_seq).then_some(policy.tool_results.shrunk_tokens);
+                sent_size(message.tokens, message.variable, profile, shortened).saturating_add(per_message_tokens)
+            });
             let sizes: Vec<GroupSize> = groups.iter().map(|group| group.size).collect();
             let start = recent_start(&sizes, room_tokens, &policy.recent);
             let first_seq = groups.get(start).map_or(newest.first_seq, |group| group.first_seq);
@@ -262,11 +271,15 @@ impl Engine {
                 tokens: sizes.iter().take(start).map(|size| size.tokens).sum(),
                 reason: "outside_window",
             });
-            (first_seq, dropped.into_iter().collect())
+            (first_seq, first_full_seq, dropped.into_iter().collect())
         };
         let records = self.read_path(id, first_seq, newest.first_seq - 1, None).await?;
         let mut groups: Vec<Vec<StoredMessage>> = Vec::new();
-        for stored in with_messages(records)? {
+        let counter = self.counter();
+        for mut stored in with_messages(records)? {
+            if stored.record.seq < first_full_seq {
+                stored = shorten_old(stored, policy.tool_results.shrunk_tokens, &*counter)?;
+            }
             match groups.last_mut() {
                 Some(group) if !stored.record.opens_group => group.push(stored),
                 _ => groups.push(vec![stored]),
@@ -383,12 +396,27 @@ pub(super) struct TurnGroup {
     pub(super) size: GroupSize,
 }
 
-/// The turn groups after the summary's cursor and before `end_seq`, oldest first.
-pub(super) fn turn_groups(conversation: &Conversation, end_seq: Seq, per_message_tokens: u32) -> Vec<TurnGroup> {
+/// Position of the first message whose tool results stay whole, in a context whose newest turn begins at `newest_seq`.
+fn first_full_seq(conversation: &Conversation, newest_seq: Seq, policy: &ToolResultPolicy) -> Seq {
+    let openers = || conversation.path().filter(|message| message.opens_group && message.seq < newest_seq);
+    let groups = u32::try_from(openers().count()).unwrap_or(u32::MAX);
+    match first_full_group(groups, policy) {
+        0 => 0,
+        first => openers().nth(first as usize).map_or(newest_seq, |message| message.seq),
+    }
+}
+
+/// The turn groups after the summary's cursor and before `end_seq`, oldest first, with the tokens that `tokens` tells of
+/// each message.
+pub(super) fn turn_groups(
+    conversation: &Conversation,
+    end_seq: Seq,
+    tokens: &dyn Fn(&MessageMeta) -> u32,
+) -> Vec<TurnGroup> {
     let mut groups: Vec<TurnGroup> = Vec::new();
     let unsummarized = conversation.path_from(conversation.summarized_until_seq().saturating_add(1));
     for message in unsummarized.take_while(|message| message.seq < end_seq) {
-        let tokens = message.tokens + per_message_tokens;
+        let tokens = tokens(message);
         match groups.last_mut() {
             Some(group) if !message.opens_group => {
                 group.size.tokens += tokens;
@@ -400,12 +428,34 @@ pub(super) fn turn_groups(conversation: &Conversation, end_seq: Seq, per_message
     groups
 }
 
+/// The format asked for; left out, the one that the newest turn is stored in where the profile takes it, else the
+/// profile's own, or OpenAI's.
+fn target(request: &ContextRequest, newest: &Newest) -> Result<Target> {
+    let stored = match &newest.question {
+        Question::Stored(messages) => messages.first().map(|stored| stored.record.format),
+        Question::Asked(_) => None,
+    };
+    let profile = request.profile.as_deref().map(Profile::from_name).transpose()?;
+    let named = match &request.format {
+        Some(name) => FormatChoice::from_name(name)?.target(),
+        None => None,
+    };
+    let takes = |format: &Format| profile.is_none_or(|profile| profile.takes(*format));
+    let format = named.or(stored.filter(takes)).or(profile.map(Profile::usual_format)).unwrap_or(Format::OpenAi);
+    let profile = profile.unwrap_or_else(|| Profile::of_format(format));
+    profile.check(format)?;
+    Ok(Target { format, profile, flatten_tools: request.flatten_tools })
+}
+
 fn found(conversation: Option<&Conversation>) -> Result<&Conversation> {
     conversation.ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))
 }
 
 fn with_messages(records: Vec<MessageRecord>) -> Result<Vec<StoredMessage>> {
-    records.into_iter().map(|record| parse_stored(&record).map(|message| StoredMessage { record, message })).collect()
+    records
+        .into_iter()
+        .map(|record| Ok(StoredMessage { message: parse_stored(&record)?, record, shortened: None }))
+        .collect()
 }
 
 fn report(decision: &Decision, evidence: Option<&Evidence>) -> RetrievalReport {

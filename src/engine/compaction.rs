@@ -145,7 +145,8 @@ impl Engine {
             recent_tokens = recent_tokens.min((f64::from(room) * policy.recent.keep_ratio) as u32);
             compaction.high_water_tokens = compaction.high_water_tokens.min(room.saturating_sub(recent_tokens));
         }
-        let groups = turn_groups(conversation, Seq::MAX, overhead(Format::OpenAi).per_message_tokens);
+        let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
+        let groups = turn_groups(conversation, Seq::MAX, &|message| message.tokens + per_message_tokens);
         let mut used = 0_u32;
         let mut start = conversation.leaf_seq() + 1;
         for (index, group) in groups.iter().rev().enumerate() {

@@ -39,8 +39,8 @@ pub use path_change::Invalidated;
 pub use recall::{RecallRequest, RecalledGroup};
 pub use removal::RemoveRequest;
 pub use stats::Stats;
-pub use tree::{EditRequest, Edited, LeafRequest, TreeNode, Turned};
 pub use streaming::StreamUpdate;
+pub use tree::{EditRequest, Edited, LeafRequest, TreeNode, Turned};
 
 use crate::config::Policy;
 use crate::error::{Code, Error, Result};

@@ -3,6 +3,7 @@
 use super::Engine;
 use super::state::{Conversation, State};
 use crate::context::{EvidenceGroup, EvidenceMessage};
+use crate::embedded_data::without_data;
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::Seq;
@@ -171,7 +172,7 @@ impl Engine {
         let retrieval = &self.options.policy.retrieval;
         let evidence = self
             .find_evidence(EvidenceRequest {
-                text: &request.query,
+                text: &without_data(&request.query),
                 only: request.conversation_id.as_deref(),
                 current: request.conversation_id.as_deref(),
                 shown_from_seq: Seq::MAX,

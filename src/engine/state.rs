@@ -6,7 +6,7 @@ use super::stored::Stored;
 use crate::config::Policy;
 use crate::json_reader::{Fields, FromFields};
 use crate::lexical::Analyzer;
-use crate::message::{Role, Seq};
+use crate::message::{Role, Seq, VariableParts};
 use crate::ports::Purpose;
 use crate::records::{ConversationRecord, FactRecord, JobKind, JobRecord, SummaryHead};
 use crate::retrieval::MessageIndex;
@@ -195,6 +195,8 @@ pub(crate) struct MessageMeta {
     pub(crate) created_at: f64,
     /// As stored: without the per-message overhead.
     pub(crate) tokens: u32,
+    /// What of `tokens` may be others in a request.
+    pub(crate) variable: VariableParts,
     /// A user message that says something: it opens a turn group.
     pub(crate) opens_group: bool,
     /// The message that it follows; 0: none.

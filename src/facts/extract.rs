@@ -2,6 +2,7 @@
 
 use super::LONGEST_FACT_CHARS;
 use crate::config::FactPolicy;
+use crate::embedded_data::without_data;
 use crate::message::{Message, Part, Role, Seq};
 use crate::ports::{ModelRequest, Purpose};
 use crate::prompt_text::{json_line, push_quoted, strip_injected, strip_reasoning};
@@ -41,6 +42,7 @@ impl SourceMessage {
             })
             .collect();
         let joined = texts.join("\n");
+        let joined = without_data(&joined);
         let text = match message.role {
             Role::User => strip_injected(&joined).into_owned(),
             Role::Assistant => strip_reasoning(&joined).into_owned(),

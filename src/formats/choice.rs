@@ -1,9 +1,20 @@
 //! Which format a message is in: told by name, or seen from its shape.
 
 use super::json::{Object, field_error, text};
+use super::read;
 use crate::error::{Error, Result};
 use crate::message::Format;
 use serde_json::Value;
+
+const FORMATS: [(&str, Format); 7] = [
+    ("openai", Format::OpenAi),
+    ("openai-responses", Format::OpenAiResponses),
+    ("anthropic", Format::Anthropic),
+    ("ai-sdk-ui", Format::AiSdkUi),
+    ("ai-sdk-model", Format::AiSdkModel),
+    ("gemini", Format::Gemini),
+    ("langchain", Format::LangChain),
+];
 
 /// How the format of a message is decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,19 +29,19 @@ pub enum FormatChoice {
 }
 
 impl FormatChoice {
-    /// The choice of this name: `openai`, `anthropic`, `ai-sdk`, or one of the two shapes, `ai-sdk-ui`, `ai-sdk-model`.
-    /// Fails on any other name.
+    /// The choice of this name: `openai`, `openai-responses`, `anthropic`, `gemini`, `langchain`, `ai-sdk`, or one of its
+    /// two shapes, `ai-sdk-ui`, `ai-sdk-model`. Fails on any other name.
     pub fn from_name(name: &str) -> Result<Self> {
-        match name {
-            "openai" => Ok(Self::Exact(Format::OpenAi)),
-            "anthropic" => Ok(Self::Exact(Format::Anthropic)),
-            "ai-sdk" => Ok(Self::AiSdk),
-            "ai-sdk-ui" => Ok(Self::Exact(Format::AiSdkUi)),
-            "ai-sdk-model" => Ok(Self::Exact(Format::AiSdkModel)),
-            _ => Err(Error::invalid_argument(
-                "format is not known; give \"openai\", \"anthropic\", \"ai-sdk\", \"ai-sdk-ui\" or \"ai-sdk-model\"",
-            )),
+        if name == "ai-sdk" {
+            return Ok(Self::AiSdk);
         }
+        let known = FORMATS.iter().find(|(own, _)| *own == name);
+        known.map(|(_, format)| Self::Exact(*format)).ok_or_else(|| {
+            Error::invalid_argument(
+                "format is not known; give \"openai\", \"openai-responses\", \"anthropic\", \"ai-sdk\", \
+                 \"ai-sdk-ui\", \"ai-sdk-model\", \"gemini\" or \"langchain\"",
+            )
+        })
     }
 
     /// The format to write in: for `ai-sdk` that is `ModelMessage`, what a model call takes. `None` for
@@ -68,10 +79,16 @@ impl From<Format> for FormatChoice {
 }
 
 fn detect(object: &Object) -> Result<Format> {
-    if object.get("parts").is_some_and(Value::is_array) {
-        return Ok(Format::AiSdkUi);
+    if let Some(Value::Array(parts)) = object.get("parts") {
+        return Ok(if read::is_gemini_content(object, parts) { Format::Gemini } else { Format::AiSdkUi });
     }
     let has = |key| object.contains_key(key);
+    if read::is_langchain_message(object) {
+        return Ok(Format::LangChain);
+    }
+    if read::is_responses_item(object) {
+        return Ok(Format::OpenAiResponses);
+    }
     if has("providerOptions") {
         return Ok(Format::AiSdkModel);
     }
@@ -101,6 +118,7 @@ fn item_format(item: &Object) -> Option<Format> {
         return Some(Format::AiSdkModel);
     }
     match text(item, "type")? {
+        "input_text" | "output_text" | "input_image" | "input_file" => Some(Format::OpenAiResponses),
         "text" if has("cache_control") || has("citations") => Some(Format::Anthropic),
         "image_url" | "input_audio" | "refusal" => Some(Format::OpenAi),
         "file" if has("file") => Some(Format::OpenAi),

@@ -1,10 +1,11 @@
 //! Messages that the engine makes: a question from text, and evidence put in front of a question.
 
-use super::json::{self, Object};
+use super::json;
 use super::parse::MAX_NESTING;
+use super::read;
 use crate::error::{Error, Result};
 use crate::json_text::value_text;
-use crate::message::Format;
+use crate::message::{Format, Role};
 use serde_json::{Value, json};
 
 /// JSON text of a user message with this text. `id` is the id of an AI SDK `UIMessage`; other formats have none.
@@ -12,7 +13,11 @@ use serde_json::{Value, json};
 pub fn user_text_message(text: &str, format: Format, id: &str) -> String {
     let message = match format {
         Format::AiSdkUi => json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] }),
-        Format::OpenAi | Format::Anthropic | Format::AiSdkModel => json!({ "role": "user", "content": text }),
+        Format::Gemini => json!({ "role": "user", "parts": [{ "text": text }] }),
+        Format::LangChain => json!({ "type": "human", "data": { "content": text } }),
+        Format::OpenAi | Format::OpenAiResponses | Format::Anthropic | Format::AiSdkModel => {
+            json!({ "role": "user", "content": text })
+        }
     };
     value_text(&message)
 }
@@ -25,20 +30,33 @@ pub fn user_text_message(text: &str, format: Format, id: &str) -> String {
 /// `question_raw` is a user message in `format` as JSON text. Fails where it is not one.
 pub fn user_message_with_evidence(question_raw: &str, format: Format, evidence_text: &str) -> Result<String> {
     let (mut question, _) = json::read_object(question_raw, MAX_NESTING)?;
-    if json::text(&question, "role") != Some("user") {
-        return Err(Error::invalid_argument("the question must be a message with the role \"user\""));
+    if read::role(&question, format).ok() != Some(Role::User) {
+        return Err(Error::invalid_argument("the question must be a message of the user"));
     }
-    let field = if format == Format::AiSdkUi { "parts" } else { "content" };
-    match question.get_mut(field) {
-        Some(Value::String(text)) if format != Format::AiSdkUi => *text = joined(evidence_text, text),
+    let has_parts = matches!(format, Format::AiSdkUi | Format::Gemini);
+    let field = if has_parts { "parts" } else { "content" };
+    let body = match read::langchain_body_field(&question).filter(|_| format == Format::LangChain) {
+        Some(body) => question.get_mut(body).and_then(|body| body.get_mut(field)),
+        None => question.get_mut(field),
+    };
+    match body {
+        Some(Value::String(text)) if !has_parts => *text = joined(evidence_text, text),
         Some(Value::Array(parts)) => {
-            let is_result = |part: &Value| part["type"] == "tool_result";
+            let is_result = |part: &Value| {
+                part["type"] == "tool_result"
+                    || part.get("functionResponse").or_else(|| part.get("function_response")).is_some()
+            };
             let at = parts.iter().rposition(is_result).map_or(0, |last| last + 1);
-            parts.insert(at, json!({ "type": "text", "text": evidence_text }));
+            let evidence = match format {
+                Format::Gemini => json!({ "text": evidence_text }),
+                Format::OpenAiResponses => json!({ "type": "input_text", "text": evidence_text }),
+                _ => json!({ "type": "text", "text": evidence_text }),
+            };
+            parts.insert(at, evidence);
         }
         found => return Err(json::field_error(field, "the question's text or parts", found.as_deref())),
     }
-    Ok(value_text(&Value::Object(question as Object)))
+    Ok(value_text(&Value::Object(question)))
 }
 
 fn joined(evidence: &str, question: &str) -> String {

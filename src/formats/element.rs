@@ -40,6 +40,8 @@ pub(super) struct Element {
     pub contents: Vec<Content>,
     /// The source it was made from.
     pub source: usize,
+    /// Its calls and results are written as text.
+    pub is_flat: bool,
 }
 
 /// The elements of a list of sources; system messages give none.
@@ -53,6 +55,7 @@ fn explode(index: usize, source: &Source<'_>) -> Vec<Element> {
         role,
         contents: indices.into_iter().map(|index| Content::Part { source, index }).collect(),
         source,
+        is_flat: false,
     };
     // A call outside an assistant message is nobody's: no provider takes it.
     let is_call = |index: &usize| matches!(message.parts.get(*index), Some(Part::ToolCall { .. }));
@@ -103,6 +106,8 @@ fn rounds(message: &Message, format: Format) -> Vec<(Vec<usize>, Vec<usize>)> {
                 called.insert(id, is_client_call);
                 false
             }
+            // Anthropic's results with a name are the provider's.
+            Part::ToolResult { name: Some(_), .. } if format == Format::Anthropic => false,
             Part::ToolResult { call_id, .. } => called.get(call_id.as_str()).copied().unwrap_or(false),
             Part::Other { kind } => is_client_call && kind == "tool-approval-response",
             _ => false,
@@ -134,9 +139,15 @@ fn round_start(message: &Message, format: Format) -> fn(&Part) -> bool {
 fn repeated_calls(message: &Message, format: Format) -> SortedSet<usize> {
     let has_steps = message.parts.iter().any(|part| matches!(part, Part::Other { kind } if kind == "step-start"));
     let mut ids = SortedSet::new();
-    let mut is_repeat = |part: &Part| match part {
-        Part::ToolCall { id, provider_executed: false, .. } => !ids.insert(id.clone()),
-        _ => false,
+    let mut follows_repeat = false;
+    let mut is_repeat = |part: &Part| {
+        follows_repeat = match part {
+            Part::ToolCall { id, provider_executed: false, .. } => !ids.insert(id.clone()),
+            // What was approved or not is the call in front.
+            Part::Other { kind } => follows_repeat && kind.starts_with("tool-approval-"),
+            _ => false,
+        };
+        follows_repeat
     };
     if has_steps || format != Format::AiSdkUi {
         return SortedSet::new();

@@ -1,20 +1,43 @@
-//! Messages as plain text for model calls of the engine's own (R15): no tools are sent there, and providers refuse tool
-//! blocks in a request without tools.
+//! Calls and results as plain text, for requests without tools (R15): some providers refuse tool blocks there, and some
+//! take none at all.
 
-use crate::message::{Message, Part};
+use super::element::{Content, Element};
+use super::repair::{Repair, STUB_OUTPUT};
+use super::source::Source;
+use crate::message::{Part, Role};
 
-/// The message as text, a paragraph per part: what was said, calls as `[called name(arguments)]`, results as
-/// `[result: output]` or `[error: output]`, media as `[image: label]`. Reasoning and parts of other kinds are left out.
-#[must_use]
-pub fn flattened(message: &Message) -> String {
-    let lines = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => (!text.trim().is_empty()).then(|| text.clone()),
+/// A call as `[called name(arguments)]`, a result as `[result: output]` or `[error: output]`; other parts are no tools.
+pub(super) fn tool_text(part: &Part) -> Option<String> {
+    match part {
         Part::ToolCall { name, arguments, .. } => Some(format!("[called {name}({arguments})]")),
         Part::ToolResult { output, is_error, .. } => {
             Some(format!("[{}: {output}]", if *is_error { "error" } else { "result" }))
         }
-        Part::Media { kind, label } => Some(format!("[{kind}: {label}]")),
-        Part::Reasoning(_) | Part::Other { .. } => None,
-    });
-    lines.collect::<Vec<_>>().join("\n")
+        _ => None,
+    }
+}
+
+/// What stands in place of a result that was made up.
+pub(super) fn stub_text() -> String {
+    format!("[result: {STUB_OUTPUT}]")
+}
+
+/// Marks elements with calls or results as text: what was called is said by the assistant, what came back by the user, so
+/// that a window that ended on results still ends on what is to be answered (R10).
+pub(super) fn flatten(elements: &mut [Element], sources: &[Source<'_>], repairs: &mut Vec<Repair>) {
+    for element in elements {
+        let is_tool = |content: &Content| {
+            content.part(sources).is_none_or(|part| matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. }))
+        };
+        if !element.contents.iter().any(is_tool) {
+            continue;
+        }
+        element.is_flat = true;
+        if element.role == Role::Tool {
+            element.role = Role::User;
+        } else {
+            let seq = sources.get(element.source).and_then(|source| source.seq);
+            repairs.push(Repair { rule: "R15", seq, what: "tool calls and results written as text" });
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! Images, audio and files between formats: where each keeps type, address or bytes.
 
-use super::json::{Object, text};
+use super::json::{Object, at, text};
+use super::read::gemini_field;
+use super::reference::address_kind;
 use crate::message::Format;
 use serde_json::{Value, json};
 
@@ -26,18 +28,16 @@ impl<'a> Media<'a> {
         let part = part.as_object()?;
         match format {
             Format::OpenAi => Self::of_openai(kind, part),
-            Format::Anthropic => {
-                let source = part.get("source")?.as_object()?;
-                let media_type = text(source, "media_type").map(str::to_owned);
-                let location = match text(source, "type")? {
-                    "base64" => Location::Base64(text(source, "data")?),
-                    "url" => Location::Url(text(source, "url")?),
-                    _ => return None,
+            Format::Anthropic => Self::of_anthropic(kind, part),
+            Format::OpenAiResponses => {
+                let fields = ["image_url", "file_data", "file_url"];
+                let Some(address) = fields.iter().find_map(|field| text(part, field)) else {
+                    return Self::of_openai(kind, part);
                 };
-                let is_pdf_url = kind == "file" && matches!(location, Location::Url(_));
-                let media_type = media_type.or_else(|| is_pdf_url.then(|| "application/pdf".to_owned()));
-                Some(Self { kind, media_type, location, filename: text(part, "title") })
+                Some(Self::of_address(kind, address, None, text(part, "filename")))
             }
+            Format::Gemini => Self::of_gemini(kind, part),
+            Format::LangChain => Self::of_langchain(kind, part),
             Format::AiSdkUi => Self::of_ai_sdk(kind, part, text(part, "url")?),
             Format::AiSdkModel => Self::of_ai_sdk(kind, part, text(part, "image").or_else(|| text(part, "data"))?),
         }
@@ -54,6 +54,47 @@ impl<'a> Media<'a> {
         }
         let url = nested("image_url").and_then(|image| text(image, "url")).or_else(|| text(part, "image_url"))?;
         Some(Self::of_address(kind, url, None, None))
+    }
+
+    fn of_anthropic(kind: &'static str, part: &'a Object) -> Option<Self> {
+        let source = part.get("source")?.as_object()?;
+        let media_type = text(source, "media_type").map(str::to_owned);
+        let location = match text(source, "type")? {
+            "base64" => Location::Base64(text(source, "data")?),
+            "url" => Location::Url(text(source, "url")?),
+            _ => return None,
+        };
+        let is_pdf_url = kind == "file" && matches!(location, Location::Url(_));
+        let media_type = media_type.or_else(|| is_pdf_url.then(|| "application/pdf".to_owned()));
+        Some(Self { kind, media_type, location, filename: text(part, "title") })
+    }
+
+    fn of_gemini(kind: &'static str, part: &'a Object) -> Option<Self> {
+        let inline = gemini_field(part, "inlineData", "inline_data").and_then(Value::as_object);
+        let file = gemini_field(part, "fileData", "file_data").and_then(Value::as_object);
+        let fields = inline.or(file)?;
+        let media_type = gemini_field(fields, "mimeType", "mime_type").and_then(Value::as_str).map(str::to_owned);
+        let location = match inline {
+            Some(inline) => Location::Base64(text(inline, "data")?),
+            None => Location::Url(gemini_field(fields, "fileUri", "file_uri")?.as_str()?),
+        };
+        Some(Self { kind, media_type, location, filename: text(fields, "displayName") })
+    }
+
+    /// Blocks of OpenAI and Anthropic, LangChain's own (`source_type`, later without it), Google's `media`.
+    fn of_langchain(kind: &'static str, part: &'a Object) -> Option<Self> {
+        if part.contains_key("source") {
+            return Self::of_anthropic(kind, part);
+        }
+        let media_type = text(part, "mimeType").or_else(|| text(part, "mime_type")).map(str::to_owned);
+        let filename = text(part, "filename").or_else(|| at(part, &["metadata", "filename"])?.as_str());
+        if let Some(data) = text(part, "data").or_else(|| text(part, "base64")) {
+            return Some(Self::of_address(kind, data, media_type, filename));
+        }
+        match text(part, "url").or_else(|| text(part, "fileUri")) {
+            Some(url) => Some(Self { kind, media_type, location: Location::Url(url), filename }),
+            None => Self::of_openai(kind, part),
+        }
     }
 
     fn of_ai_sdk(kind: &'static str, part: &'a Object, address: &'a str) -> Option<Self> {
@@ -95,9 +136,17 @@ impl<'a> Media<'a> {
         self.media_type.as_deref().unwrap_or(default)
     }
 
-    /// The part in a format, or `None` where the format cannot carry it in a user message.
+    /// The part in a format, or `None` where the format cannot carry it in a user message, or its address can be
+    /// followed by one account only (R23).
     pub fn write(&self, target: Format) -> Option<Value> {
+        if matches!(self.location, Location::Url(url) if address_kind(url).is_some()) {
+            return None;
+        }
         match target {
+            Format::OpenAiResponses => self.write_responses(),
+            Format::Gemini => self.write_gemini(),
+            Format::LangChain if self.kind == "image" => self.write_openai(),
+            Format::LangChain => Some(self.write_langchain()),
             Format::OpenAi => self.write_openai(),
             Format::Anthropic => self.write_anthropic(),
             Format::AiSdkUi => Some(self.with_filename(
@@ -146,6 +195,49 @@ impl<'a> Media<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Audio is not taken there; of files, what has bytes or a public address.
+    fn write_responses(&self) -> Option<Value> {
+        match (self.kind, self.location) {
+            ("image", _) => Some(json!({ "type": "input_image", "image_url": self.url(), "detail": "auto" })),
+            ("file", Location::Base64(_)) if self.is_type(&["application/pdf"]) => {
+                let filename = self.filename.unwrap_or("document.pdf");
+                Some(json!({ "type": "input_file", "filename": filename, "file_data": self.url() }))
+            }
+            ("file", Location::Url(url)) if url.starts_with("http") => {
+                Some(json!({ "type": "input_file", "file_url": url }))
+            }
+            _ => None,
+        }
+    }
+
+    fn write_gemini(&self) -> Option<Value> {
+        match self.location {
+            Location::Base64(data) => {
+                Some(json!({ "inlineData": { "mimeType": self.media_type_or_default(), "data": data } }))
+            }
+            Location::Url(url) if url.starts_with("http") => Some(match &self.media_type {
+                Some(media_type) => json!({ "fileData": { "mimeType": media_type, "fileUri": url } }),
+                None => json!({ "fileData": { "fileUri": url } }),
+            }),
+            Location::Url(_) => None,
+        }
+    }
+
+    fn write_langchain(&self) -> Value {
+        let (source_type, field) = match self.location {
+            Location::Base64(_) => ("base64", "data"),
+            Location::Url(_) => ("url", "url"),
+        };
+        let mut part = json!({
+            "type": self.kind, "source_type": source_type, "mime_type": self.media_type_or_default(),
+            field: self.address(),
+        });
+        if let Some(filename) = self.filename {
+            part["metadata"] = json!({ "filename": filename });
+        }
+        part
     }
 
     fn write_anthropic(&self) -> Option<Value> {

@@ -4,8 +4,8 @@ use super::choice::FormatChoice;
 use super::json::{self, Object, field_error};
 use super::read::{self, Block};
 use super::time::read_time_ms;
-use crate::error::{Error, Result};
-use crate::message::{Format, Message, Role};
+use crate::error::Result;
+use crate::message::{Format, Message, Part, Role};
 use serde_json::Value;
 
 /// Deepest nesting of objects and arrays that a message may have. `structuredClone` and IndexedDB throw at about
@@ -34,13 +34,14 @@ pub struct Parsed {
 pub fn parse(raw: &str, format: impl Into<FormatChoice>) -> Result<Parsed> {
     let (object, replaced) = json::read_object(raw, MAX_NESTING)?;
     let format = format.into().resolve(&object)?;
-    let role = read_role(&object, format)?;
-    let parts = read::blocks(&object, format, role)?.into_iter().map(|block: Block| block.part).collect();
-    let (created_at_ms, unusable_time) = read_created_at(&object);
+    let role = read::role(&object, format)?;
+    let parts: Vec<Part> = read::blocks(&object, format, role)?.into_iter().map(|block: Block| block.part).collect();
+    let body = read::body(&object, format);
+    let (created_at_ms, unusable_time) = read_created_at(body);
     let message = Message {
-        id: read_id(&object)?,
+        id: read_id(body, &parts)?,
         role,
-        name: read_name(&object, format, role),
+        name: read_name(body, format, role),
         parts,
         created_at_ms,
         normalized: replaced || unusable_time,
@@ -48,27 +49,10 @@ pub fn parse(raw: &str, format: impl Into<FormatChoice>) -> Result<Parsed> {
     Ok(Parsed { message, format })
 }
 
-fn read_role(object: &Object, format: Format) -> Result<Role> {
-    let name = json::required_text(object, "role", "role")?;
-    let role = match (name, format) {
-        ("user", _) => Role::User,
-        ("assistant", _) => Role::Assistant,
-        ("system", _) | ("developer", Format::OpenAi) => Role::System,
-        ("tool", Format::OpenAi | Format::AiSdkModel) | ("function", Format::OpenAi) => Role::Tool,
-        _ => {
-            let known = match format {
-                Format::OpenAi => "system, developer, user, assistant, tool or function",
-                Format::Anthropic | Format::AiSdkUi => "system, user or assistant",
-                Format::AiSdkModel => "system, user, assistant or tool",
-            };
-            return Err(Error::invalid_argument(format!("message field `role` is not known; it must be {known}")));
-        }
-    };
-    Ok(role)
-}
-
-fn read_id(object: &Object) -> Result<Option<String>> {
+/// The id, where it is the message's own: a reference has the id of the item that it stands for.
+fn read_id(object: &Object, parts: &[Part]) -> Result<Option<String>> {
     match object.get("id") {
+        _ if matches!(parts, [Part::Other { kind }] if kind == "item_reference") => Ok(None),
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(id)) if id.is_empty() => Ok(None),
         Some(Value::String(id)) => Ok(Some(id.clone())),
@@ -76,9 +60,9 @@ fn read_id(object: &Object) -> Result<Option<String>> {
     }
 }
 
-/// OpenAI's speaker name. On its `function` role the same field names the tool instead.
+/// The speaker's name. On tool messages the same field names the tool instead.
 fn read_name(object: &Object, format: Format, role: Role) -> Option<String> {
-    if format != Format::OpenAi || role == Role::Tool {
+    if !matches!(format, Format::OpenAi | Format::LangChain) || role == Role::Tool {
         return None;
     }
     json::text(object, "name").map(str::to_owned)

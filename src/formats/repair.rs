@@ -1,12 +1,16 @@
 //! Repair: from the elements of a window to elements that every provider takes. Stored messages are not touched.
 
 use super::element::{Content, Element};
+use super::read::{GeminiPlaces, is_positional_id};
+use super::response_items::{self, Partners};
 use super::source::{Source, is_marker, says_something};
 use crate::message::{Format, Part, Role, Seq};
 use crate::sorted_map::{SortedMap, SortedSet};
 
 /// The output of a result that was made up for an interrupted call.
 pub const STUB_OUTPUT: &str = "[result omitted]";
+
+const ORPHANED_REASONING: &str = "reasoning without the item that it led to left out";
 
 /// One thing that was changed on the way out, for the receipt.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -19,31 +23,51 @@ pub struct Repair {
     pub what: &'static str,
 }
 
-/// Elements that keep R1, R2, R5-R7, R9, R10, R14 and R16 in the target format, and what was done for it.
-pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format) -> (Vec<Element>, Vec<Repair>) {
-    let mut window = Window { sources, target, elements, repairs: Vec::new() };
+/// The ids of the calls that results answer, by source and part: those of results that came without an id.
+pub(super) type Answers = SortedMap<(usize, usize), String>;
+
+/// What repair makes of a window.
+pub(super) struct Repaired {
+    pub elements: Vec<Element>,
+    pub repairs: Vec<Repair>,
+    pub answers: Answers,
+}
+
+/// Elements that keep R1-R7, R9, R10, R14, R16 and R19 in the target format, and what was done for it. `is_flat`: calls
+/// will be written as text, so that none is run by who gets them.
+pub(super) fn repaired(elements: Vec<Element>, sources: &[Source<'_>], target: Format, is_flat: bool) -> Repaired {
+    let (repairs, answers, repeated) = (Vec::new(), Answers::new(), SortedSet::new());
+    let mut window = Window { sources, target, is_flat, elements, repairs, answers, repeated };
     window.note_misplaced_parts();
+    window.note_moved_results();
+    let partners = window.join_reasoning();
     window.drop_empty();
+    window.elements = response_items::join_turns(std::mem::take(&mut window.elements), sources);
     window.drop_before_first_user();
     window.drop_unpaired_provider_parts();
     window.drop_empty();
     window.pair_calls();
     // A dropped ending may hold the result of a provider's call that stands earlier, and so on.
     loop {
+        window.drop_orphaned_reasoning(&partners);
         window.drop_trailing_assistant();
         if !window.drop_unpaired_provider_parts() {
             break;
         }
         window.drop_empty();
     }
-    (window.elements, window.repairs)
+    Repaired { elements: window.elements, repairs: window.repairs, answers: window.answers }
 }
 
 struct Window<'s, 'a> {
     sources: &'s [Source<'a>],
     target: Format,
+    is_flat: bool,
     elements: Vec<Element>,
     repairs: Vec<Repair>,
+    answers: Answers,
+    /// Where calls stood that were left out because of their id: an approval right behind one is theirs.
+    repeated: SortedSet<(usize, usize)>,
 }
 
 impl<'a> Window<'_, 'a> {
@@ -51,8 +75,12 @@ impl<'a> Window<'_, 'a> {
         content.part(self.sources)
     }
 
+    fn format(&self, source: usize) -> Option<Format> {
+        self.sources.get(source).map(|source| source.format)
+    }
+
     fn is_native(&self, source: usize) -> bool {
-        self.sources.get(source).is_some_and(|source| source.format == self.target)
+        self.format(source) == Some(self.target)
     }
 
     fn note(&mut self, rule: &'static str, source: usize, what: &'static str) {
@@ -63,8 +91,10 @@ impl<'a> Window<'_, 'a> {
     /// The rule of pairing in the target format.
     fn pairing_rule(&self) -> &'static str {
         match self.target {
-            Format::OpenAi => "R1",
+            Format::OpenAi | Format::LangChain => "R1",
             Format::Anthropic => "R2",
+            Format::Gemini => "R3",
+            Format::OpenAiResponses => "R4",
             Format::AiSdkUi | Format::AiSdkModel => "R6",
         }
     }
@@ -77,12 +107,48 @@ impl<'a> Window<'_, 'a> {
         for (index, source) in self.sources.iter().enumerate() {
             let (role, parts) = (source.message.role, &source.message.parts);
             let results_first = parts.iter().skip_while(|part| is_result(part)).all(|part| !is_result(part));
-            if role == Role::User && self.target == Format::Anthropic && !results_first {
-                self.note("R2", index, "tool results moved in front of the text of their message");
+            let puts_first = matches!(self.target, Format::Anthropic | Format::Gemini);
+            if role == Role::User && puts_first && !results_first {
+                self.note(self.pairing_rule(), index, "tool results moved in front of the text of their message");
             }
             if matches!(role, Role::User | Role::Tool) && parts.iter().any(is_call) {
                 self.note(self.pairing_rule(), index, "call outside an assistant message left out");
             }
+        }
+    }
+
+    /// R19: reasoning stands in front of the item that it led to, or it is dropped.
+    fn join_reasoning(&mut self) -> Partners {
+        let (elements, partners) = response_items::join_reasoning(std::mem::take(&mut self.elements), self.sources);
+        self.elements = elements;
+        partners
+    }
+
+    /// R19: where the item behind it was left out.
+    fn drop_orphaned_reasoning(&mut self, partners: &Partners) {
+        let mut elements = std::mem::take(&mut self.elements);
+        for element in &mut elements {
+            for source in response_items::take_orphaned_reasoning(element, partners) {
+                self.note("R19", source, ORPHANED_REASONING);
+            }
+        }
+        elements.retain(|element| !element.contents.is_empty());
+        self.elements = elements;
+    }
+
+    /// Results that an assistant's message held, which only a UI message may.
+    fn note_moved_results(&mut self) {
+        let is_held = |element: &&Element| {
+            element.role == Role::Tool
+                && self.is_native(element.source)
+                && self.sources.get(element.source).is_some_and(|source| source.message.role == Role::Assistant)
+        };
+        if self.target == Format::AiSdkUi {
+            return;
+        }
+        let moved: Vec<usize> = self.elements.iter().filter(is_held).map(|element| element.source).collect();
+        for source in moved {
+            self.note(self.pairing_rule(), source, "tool results moved out of the message of their calls");
         }
     }
 
@@ -105,7 +171,10 @@ impl<'a> Window<'_, 'a> {
             if !full {
                 let is_silent =
                     |content: &Content| matches!(self.part(content), Some(Part::Other { kind }) if is_marker(kind));
-                if element.contents.is_empty() || !element.contents.iter().all(is_silent) {
+                let is_reasoning = |content: &Content| matches!(self.part(content), Some(Part::Reasoning(_)));
+                if native && self.target == Format::OpenAiResponses && element.contents.iter().any(is_reasoning) {
+                    self.note("R19", element.source, ORPHANED_REASONING);
+                } else if element.contents.is_empty() || !element.contents.iter().all(is_silent) {
                     self.note("R14", element.source, "empty message left out");
                 }
                 continue;
@@ -146,22 +215,31 @@ impl<'a> Window<'_, 'a> {
     /// Calls that the provider ran itself and their results stand in assistant messages, one pair per id at a time;
     /// a half without its other half is refused. Whether anything was dropped.
     fn drop_unpaired_provider_parts(&mut self) -> bool {
-        // By format too: between formats such a call becomes a note.
-        let mut open: SortedMap<(Option<u8>, &'a str), Content> = SortedMap::new();
+        // By format too: between formats such a call becomes a note. A UI message holds both halves itself.
+        let mut open: SortedMap<(Option<usize>, &'a str), Content> = SortedMap::new();
         let mut unpaired: Vec<Content> = Vec::new();
         for element in self.elements.iter().filter(|element| element.role == Role::Assistant) {
-            let format = self.sources.get(element.source).map(|source| source.format as u8);
+            let scope = match self.target {
+                Format::AiSdkUi => Some(element.source),
+                _ => self.format(element.source).map(|format| format as usize),
+            };
             let mut ids = SortedSet::new();
+            let is_anthropic = self.format(element.source) == Some(Format::Anthropic);
+            let is_clients = |name: Option<&str>| is_anthropic && name.is_none();
             for content in &element.contents {
                 match self.part(content) {
                     // Twice in one message (R16): the second goes, and so its result.
-                    Some(Part::ToolCall { id, provider_executed: true, .. }) if !ids.insert(id.as_str()) => {
+                    Some(Part::ToolCall { id, provider_executed: true, .. })
+                        if !ids.insert((content.source(), id.as_str())) =>
+                    {
                         unpaired.push(content.clone());
                     }
                     Some(Part::ToolCall { id, provider_executed: true, .. }) => {
-                        unpaired.extend(open.insert((format, id), content.clone()));
+                        unpaired.extend(open.insert((scope, id), content.clone()));
                     }
-                    Some(Part::ToolResult { call_id, .. }) if open.remove(&(format, call_id.as_str())).is_none() => {
+                    Some(Part::ToolResult { call_id, name, .. })
+                        if is_clients(name.as_deref()) || open.remove(&(scope, call_id.as_str())).is_none() =>
+                    {
                         unpaired.push(content.clone());
                     }
                     _ => {}
@@ -206,11 +284,19 @@ impl<'a> Window<'_, 'a> {
             }
             let answers = elements.get(at..end).unwrap_or_default().iter().filter(|next| next.role == Role::Tool);
             let mut round = Round::of(calls);
+            round.references = said.as_ref().map_or(0, |said| self.count_references(said));
+            for content in answers.clone().flat_map(|answer| &answer.contents) {
+                if let Some(Part::ToolResult { call_id, .. }) = self.part(content) {
+                    round.reserve(call_id);
+                }
+            }
             for answer in answers {
                 self.take_answers(&mut round, answer, &moved);
             }
             for call in round.missing() {
-                if let Some(content) = places.late_answer(&call.id, at, end, &moved) {
+                let late = |id: &str| places.late_answer(id, at, end, &moved);
+                if let Some(content) = late(&call.id).or_else(|| late(call.place.as_deref()?)) {
+                    self.note_answer(&content, &call.id);
                     self.note(self.pairing_rule(), content.source(), "late tool result moved to its call");
                     moved.extend(position(&content));
                     round.answer(&call.id, content);
@@ -225,18 +311,33 @@ impl<'a> Window<'_, 'a> {
     /// The element without repeated calls (R16), and its client-side calls.
     fn said_and_called(&mut self, element: &Element) -> (Option<Element>, Vec<Call>) {
         let (mut said, mut calls, mut ids) = (element.clone(), Vec::new(), SortedSet::new());
+        let mut places = GeminiPlaces::default();
         said.contents.clear();
         for content in &element.contents {
             if let Some(Part::ToolCall { id, name, provider_executed: false, .. }) = self.part(content) {
+                let is_gemini = self.format(content.source()) == Some(Format::Gemini);
+                let place = is_gemini.then(|| places.next_id(true, name));
                 if !ids.insert(id) {
+                    self.repeated.extend(position(content));
                     self.note("R16", element.source, "second call with the same id in one message left out");
                     continue;
                 }
-                calls.push(Call { id: id.clone(), name: name.clone(), source: element.source, is_answered: false });
+                let (id, name, source) = (id.clone(), name.clone(), content.source());
+                calls.push(Call { id, place, name, source, is_answered: false, is_reserved: false });
             }
             said.contents.push(content.clone());
         }
         (Some(said), calls)
+    }
+
+    /// Items of OpenAI Responses that are only referred to: each may be a call, whose id is not known here.
+    fn count_references(&self, said: &Element) -> usize {
+        let is_reference =
+            |content: &&Content| matches!(self.part(content), Some(Part::Other { kind }) if kind == "item_reference");
+        match self.target {
+            Format::OpenAiResponses => said.contents.iter().filter(is_reference).count(),
+            _ => 0,
+        }
     }
 
     /// Takes the results of an element that answer the round's calls; drops the others.
@@ -244,19 +345,26 @@ impl<'a> Window<'_, 'a> {
         let mut taken = Element { contents: Vec::new(), ..answer.clone() };
         for content in &answer.contents {
             match self.part(content) {
-                Some(Part::ToolResult { call_id, .. }) => {
+                Some(Part::ToolResult { call_id, name, .. }) => {
                     if position(content).is_some_and(|position| moved.contains(&position)) {
                         continue;
                     }
-                    match round.call_mut(call_id) {
+                    let has_reference = round.references > 0;
+                    match round.call_answered_by(call_id, name.as_deref()) {
                         Some(call) if !call.is_answered => {
                             call.is_answered = true;
+                            self.note_answer(content, &call.id);
                             taken.contents.push(content.clone());
                         }
                         Some(_) => self.note(self.pairing_rule(), answer.source, "second result of one call left out"),
+                        None if self.is_native(answer.source) && has_reference => {
+                            round.references -= 1;
+                            taken.contents.push(content.clone());
+                        }
                         None => self.note(self.pairing_rule(), answer.source, "tool result without its call left out"),
                     }
                 }
+                Some(Part::Other { .. }) if self.is_of_repeated_call(content) => {}
                 Some(Part::Other { kind }) if self.is_native(answer.source) => {
                     round.approvals += usize::from(kind == "tool-approval-response");
                     taken.contents.push(content.clone());
@@ -276,13 +384,30 @@ impl<'a> Window<'_, 'a> {
         }
     }
 
+    fn is_of_repeated_call(&self, content: &Content) -> bool {
+        let call = position(content).and_then(|(source, index)| Some((source, index.checked_sub(1)?)));
+        call.is_some_and(|call| self.repeated.contains(&call))
+    }
+
+    /// Remembers which call a result answers where its own id is another.
+    fn note_answer(&mut self, content: &Content, id: &str) {
+        if let Some(Part::ToolResult { call_id, .. }) = self.part(content)
+            && call_id != id
+            && let Some(position) = position(content)
+        {
+            self.answers.insert(position, id.to_owned());
+        }
+    }
+
     /// Puts the round out: whole, stubbed, or held back where its calls are still in flight at the window's end.
     fn close_round(&mut self, said: Option<Element>, mut round: Round, is_last: bool, out: &mut Vec<Element>) {
         let Some(said) = said else { return };
         let missing = round.missing();
         // AI SDK: calls whose approval was just answered are run by the SDK itself when it gets the messages.
-        let runs_next =
-            is_last && round.approvals >= missing.len() && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        let runs_next = is_last
+            && !self.is_flat
+            && round.approvals >= missing.len()
+            && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
         if !missing.is_empty() && is_last && !runs_next {
             self.note("R7", said.source, "calls still in flight held back");
             return;
@@ -310,9 +435,13 @@ fn position(content: &Content) -> Option<(usize, usize)> {
 #[derive(Clone)]
 struct Call {
     id: String,
+    /// What a Gemini response without an id calls it.
+    place: Option<String>,
     name: String,
     source: usize,
     is_answered: bool,
+    /// A result names its id.
+    is_reserved: bool,
 }
 
 /// The calls of one assistant element and their answers.
@@ -323,16 +452,49 @@ struct Round {
     answers: Vec<Element>,
     /// Calls that the user approved or refused, and that have no result yet.
     approvals: usize,
+    /// Calls that are only referred to and have no output yet, at most.
+    references: usize,
 }
 
 impl Round {
     fn of(calls: Vec<Call>) -> Self {
-        let by_id = calls.iter().enumerate().map(|(index, call)| (call.id.clone(), index)).collect();
-        Self { calls, by_id, answers: Vec::new(), approvals: 0 }
+        let mut by_id = SortedMap::new();
+        for (index, call) in calls.iter().enumerate() {
+            if let Some(place) = call.place.clone() {
+                by_id.insert(place, index);
+            }
+        }
+        // An id that was given goes before one that was made.
+        for (index, call) in calls.iter().enumerate() {
+            by_id.insert(call.id.clone(), index);
+        }
+        Self { calls, by_id, answers: Vec::new(), approvals: 0, references: 0 }
     }
 
     fn call_mut(&mut self, id: &str) -> Option<&mut Call> {
         self.calls.get_mut(*self.by_id.get(id)?)
+    }
+
+    /// Keeps a call for the result that names its id.
+    fn reserve(&mut self, id: &str) {
+        if let Some(call) = self.call_mut(id) {
+            call.is_reserved |= call.id == id;
+        }
+    }
+
+    /// The call that a result answers: by its id; where that only says a name and a place, the call of that place, or
+    /// any of the name, that nothing else answers.
+    fn call_answered_by(&mut self, id: &str, name: Option<&str>) -> Option<&mut Call> {
+        let by_id = self.by_id.get(id).copied();
+        let is_free = |call: &Call| !call.is_answered && (call.id == id || !call.is_reserved);
+        let at = match by_id.filter(|at| self.calls.get(*at).is_some_and(is_free)) {
+            None if is_positional_id(id) => {
+                let is_next = |call: &Call| is_free(call) && call.place.is_some() && Some(&*call.name) == name;
+                self.calls.iter().position(is_next)
+            }
+            _ => by_id,
+        };
+        self.calls.get_mut(at?)
     }
 
     fn missing(&self) -> Vec<Call> {
@@ -344,14 +506,15 @@ impl Round {
             call.is_answered = true;
         }
         let source = content.source();
-        self.answers.push(Element { role: Role::Tool, contents: vec![content], source });
+        self.answers.push(Element { role: Role::Tool, contents: vec![content], source, is_flat: false });
     }
 }
 
 /// Where in the window each id is called and answered.
 #[derive(Default)]
 struct Places<'a> {
-    called: SortedMap<&'a str, Vec<usize>>,
+    /// By what a Gemini response without an id calls it, too.
+    called: SortedMap<String, Vec<usize>>,
     answered: SortedMap<&'a str, Vec<(usize, Content)>>,
 }
 
@@ -359,10 +522,16 @@ impl<'a> Places<'a> {
     fn of(elements: &[Element], sources: &[Source<'a>]) -> Self {
         let mut places = Self::default();
         for (at, element) in elements.iter().enumerate() {
+            let mut by_place = GeminiPlaces::default();
             for content in &element.contents {
                 match (content.part(sources), element.role) {
-                    (Some(Part::ToolCall { id, provider_executed: false, .. }), Role::Assistant) => {
-                        places.called.get_or_default(id).push(at);
+                    (Some(Part::ToolCall { id, name, provider_executed: false, .. }), Role::Assistant) => {
+                        places.called.get_or_default(id.clone()).push(at);
+                        let format = sources.get(content.source()).map(|source| source.format);
+                        let place = by_place.next_id(true, name);
+                        if format == Some(Format::Gemini) && place != *id {
+                            places.called.get_or_default(place).push(at);
+                        }
                     }
                     (Some(Part::ToolResult { call_id, .. }), Role::Tool) => {
                         places.answered.get_or_default(call_id).push((at, content.clone()));
@@ -382,7 +551,7 @@ impl<'a> Places<'a> {
             .get(first..)?
             .iter()
             .find(|(_, content)| position(content).is_none_or(|position| !moved.contains(&position)))?;
-        let calls = self.called.get(id)?;
+        let calls = self.called.get(id).map_or(&[][..], Vec::as_slice);
         let next_call = calls.get(calls.partition_point(|&at| at <= call)).copied().unwrap_or(usize::MAX);
         (*at < next_call).then(|| content.clone())
     }

@@ -2,9 +2,10 @@
 
 use super::json::{self, Object, text};
 use super::parse::MAX_NESTING;
+use super::read;
 use crate::error::Result;
 use crate::json_text::value_text;
-use crate::message::Format;
+use crate::message::{Format, Role};
 use serde_json::{Value, json};
 
 /// The message with each of its tool outputs cut to at most `max_tokens`, or `None` where nothing had to be cut.
@@ -31,6 +32,15 @@ pub fn shrink_tool_results(
         Format::AiSdkModel => each(&mut object, "content", |part| {
             part.get("type").is_some_and(|kind| kind == "tool-result") && cutter.shorten_model(part)
         }),
+        Format::OpenAiResponses => cutter.shorten_item(&mut object),
+        Format::Gemini => each(&mut object, "parts", |part| cutter.shorten_gemini(part)),
+        Format::LangChain if read::role(&object, format)? == Role::Tool => {
+            match read::langchain_body_field(&object).and_then(|field| object.get_mut(field)?.as_object_mut()) {
+                Some(body) => cutter.shorten_field(body, "content"),
+                None => cutter.shorten_field(&mut object, "content"),
+            }
+        }
+        Format::LangChain => false,
     };
     Ok(changed.then(|| value_text(&Value::Object(object))))
 }
@@ -81,6 +91,45 @@ impl Cutter<'_> {
 
     fn shorten_field(&self, object: &mut Object, field: &str) -> bool {
         object.get_mut(field).is_some_and(|value| self.shorten(value))
+    }
+
+    /// An output as one text, a shell's as what its commands printed. A screenshot stays.
+    fn shorten_item(&self, item: &mut Object) -> bool {
+        match text(item, "type") {
+            Some("shell_call_output") => {
+                each(item, "output", |run| self.shorten_field(run, "stdout") | self.shorten_field(run, "stderr"))
+            }
+            Some("computer_call_output") => false,
+            Some(kind) if kind.ends_with("_call_output") || kind == "mcp_call" => match item.get_mut("output") {
+                Some(Value::Array(parts)) => {
+                    let shorter = self.shorten_list(parts);
+                    if let (true, [only]) = (shorter, parts.as_mut_slice()) {
+                        only["type"] = json!("input_text");
+                    }
+                    shorter
+                }
+                Some(output) => self.shorten(output),
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// A response stays an object: a text in it is cut, any other is cut as JSON text under `output`.
+    fn shorten_gemini(&self, part: &mut Object) -> bool {
+        let name = if part.contains_key("functionResponse") { "functionResponse" } else { "function_response" };
+        let Some(response) = part.get_mut(name).and_then(|call| call.get_mut("response")) else { return false };
+        if let Value::Object(fields) = response
+            && fields.len() == 1
+        {
+            let known = ["output", "result", "error"].iter().find(|key| text(fields, key).is_some());
+            if let Some(key) = known {
+                return self.shorten_field(fields, key);
+            }
+        }
+        let Some(text) = self.cut(&json::as_text(response)) else { return false };
+        *response = json!({ "output": text });
+        true
     }
 
     fn shorten_ui(&self, part: &mut Object) -> bool {

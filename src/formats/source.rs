@@ -1,9 +1,11 @@
-//! A stored message as it is chosen for a request, and the system texts that are lifted out of a list of them.
+//! A stored message as it is chosen for a request.
 
 use super::json::Object;
 use super::read::{self, Block};
+use super::reference::is_reference;
 use super::{MAX_NESTING, json};
-use crate::message::{Format, Message, Part, Role, Seq};
+use crate::message::{Format, Message, Part, Seq};
+use serde_json::Value;
 
 /// A message that is to be sent: what the caller gave, and what it was read as.
 #[derive(Clone, Copy, Debug)]
@@ -18,33 +20,6 @@ pub struct Source<'a> {
     pub message: &'a Message,
 }
 
-/// The system texts of a list of messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lifted {
-    /// The texts, in order, separated by a blank line; empty where there is none.
-    pub text: String,
-    /// The positions of the messages they are from.
-    pub seqs: Vec<Seq>,
-}
-
-/// Lifts the system and developer messages out of a list (R12): [`super::render`] never sends them among the messages.
-#[must_use]
-pub fn lift_system(sources: &[Source<'_>]) -> Lifted {
-    let mut lifted = Lifted::default();
-    for source in sources.iter().filter(|source| source.message.role == Role::System) {
-        let text = source.message.text();
-        if text.trim().is_empty() {
-            continue;
-        }
-        if !lifted.text.is_empty() {
-            lifted.text.push_str("\n\n");
-        }
-        lifted.text.push_str(&text);
-        lifted.seqs.extend(source.seq);
-    }
-    lifted
-}
-
 /// A source's object and where its parts stand in it: read again only where the raw text cannot go out as it is.
 pub(super) struct Opened {
     pub object: Object,
@@ -57,6 +32,11 @@ impl Opened {
         let blocks = read::blocks(&object, source.format, source.message.role).ok()?;
         Some(Self { object, blocks })
     }
+
+    /// The value of a part.
+    pub fn value(&self, part: usize, format: Format) -> Option<&Value> {
+        self.blocks.get(part)?.slot.of(read::body(&self.object, format))
+    }
 }
 
 /// Whether a provider is told anything by this part. `native`: the request is in the part's own format, so that parts
@@ -66,7 +46,7 @@ pub(super) fn says_something(part: &Part, native: bool) -> bool {
         Part::Text(text) => !text.trim().is_empty(),
         Part::Reasoning(_) => false,
         Part::ToolCall { .. } | Part::ToolResult { .. } | Part::Media { .. } => true,
-        Part::Other { kind } => native && !is_marker(kind) && !kind.starts_with("tool-approval-"),
+        Part::Other { kind } => is_reference(kind) || native && !is_marker(kind) && !kind.starts_with("tool-approval-"),
     }
 }
 

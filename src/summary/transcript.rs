@@ -1,5 +1,6 @@
 //! Messages as plain text for the summarising model: tools flattened, reasoning left out, cut to what fits.
 
+use crate::embedded_data::without_data;
 use crate::message::{Message, Part, Role, Seq};
 use crate::prompt_text::{push_quoted, strip_reasoning};
 
@@ -20,7 +21,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A message as plain text: tool calls and results in words, media by label, reasoning not at all.
+    /// A message as plain text: tool calls and results in words, media by label, base64 in a text by
+    /// type and size, reasoning not at all.
     #[must_use]
     pub fn new(seq: Seq, message: &Message) -> Self {
         let mut lines: Vec<String> = Vec::new();
@@ -29,17 +31,19 @@ impl Entry {
                 Part::Text(text) if message.role == Role::Assistant => strip_reasoning(text).into_owned(),
                 Part::Text(text) => text.clone(),
                 Part::Reasoning(_) => continue,
-                Part::ToolCall { name, arguments, .. } => format!("[calls {name} with {}]", shortened(arguments)),
+                Part::ToolCall { name, arguments, .. } => {
+                    format!("[calls {name} with {}]", shortened(&without_data(arguments)))
+                }
                 Part::ToolResult { name, output, is_error, .. } => {
                     let name = name.as_deref().unwrap_or("the tool");
                     let verb = if *is_error { "failed" } else { "answered" };
-                    format!("[{name} {verb}: {}]", shortened(&strip_reasoning(output)))
+                    format!("[{name} {verb}: {}]", shortened(&without_data(&strip_reasoning(output))))
                 }
                 Part::Media { kind, label } => format!("[{kind}: {label}]"),
                 Part::Other { kind } => format!("[{kind}]"),
             };
             if !line.trim().is_empty() {
-                lines.push(line);
+                lines.push(without_data(&line).into_owned());
             }
         }
         Self { seq, role: message.role, text: lines.join("\n"), slice: None }

@@ -28,14 +28,13 @@ impl Overhead {
 ///
 /// OpenAI: 3 and the role for each message, 1 more for a name, 3 for each request (OpenAI cookbook, as in
 /// `tiktoken-rs`). Anthropic: 2 and the role, 6 for each request (fitted by `ai-tokenizer` 1.0.6; 7 in all for a single
-/// user message by `ctok`). The AI SDK's formats go to any provider, so they are taken as OpenAI's, the dearest.
+/// user message by `ctok`). The formats of the AI SDK and LangChain go to any provider, so they are taken as OpenAI's, the
+/// dearest; so are OpenAI's items and Gemini's contents, whose frames no provider documents.
 #[must_use]
 pub fn overhead(format: Format) -> Overhead {
     match format {
-        Format::OpenAi | Format::AiSdkUi | Format::AiSdkModel => {
-            Overhead { per_message_tokens: 4, per_request_tokens: 3, per_name_tokens: 1 }
-        }
         Format::Anthropic => Overhead { per_message_tokens: 3, per_request_tokens: 6, per_name_tokens: 0 },
+        _ => Overhead { per_message_tokens: 4, per_request_tokens: 3, per_name_tokens: 1 },
     }
 }
 

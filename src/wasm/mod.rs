@@ -8,6 +8,7 @@ mod convert;
 mod counting;
 mod host;
 mod timer;
+mod validating;
 
 use crate::engine::{
     AppendRequest, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest, FactFilter, FactUpdate, Host,
@@ -28,6 +29,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{future_to_promise, spawn_local};
 
 pub use counting::{TokenCounter, estimate_tokens, tokenization};
+pub use validating::validate_context;
 
 /// An in-memory database of one user, which outlives the engines opened on it.
 #[wasm_bindgen]

@@ -22,7 +22,7 @@ for (const name of ["Engine", "TokenCounter", "MemoryStoreHandle"]) {
 }
 
 test("the compiled engine has every declared function", () => {
-  for (const name of ["default", "__wbg_reset_state", "estimateTokens"]) assert.equal(typeof glue[name], "function", name);
+  for (const name of ["default", "__wbg_reset_state", "estimateTokens", "validateContext"]) assert.equal(typeof glue[name], "function", name);
 });
 
 test("the engine's classes have no member that is not declared", () => {

@@ -11,7 +11,9 @@ pub(super) fn blocks(object: &Object) -> Result<Vec<Block>> {
 }
 
 fn part(item: &Value, index: usize) -> Result<Part> {
-    let Value::Object(part) = item else { return Ok(other(item)) };
+    let Value::Object(part) = item else {
+        return Ok(item.as_str().map_or_else(|| other(item), |text| Part::Text(text.to_owned())));
+    };
     let required = |key: &str| required_text(part, key, &format!("content[{index}].{key}")).map(str::to_owned);
     let media_type = text(part, "mediaType").or_else(|| text(part, "mimeType")).unwrap_or_default();
     let part = match text(part, "type") {

@@ -35,9 +35,10 @@ fn part(item: &Value, index: usize) -> Result<Part> {
             output: result_text(block.get("content")),
             is_error: block.get("is_error").and_then(Value::as_bool).unwrap_or(false),
         },
+        // The provider's own result names its tool; a client's does not.
         Some(kind) if kind.ends_with("_tool_result") => Part::ToolResult {
             call_id: required("tool_use_id")?,
-            name: None,
+            name: kind.strip_suffix("_tool_result").map(str::to_owned),
             output: provider_result_text(block.get("content")),
             is_error: at(block, &["content", "type"])
                 .and_then(Value::as_str)

@@ -3,7 +3,11 @@
 mod ai_sdk_model;
 mod ai_sdk_ui;
 mod anthropic;
+mod gemini;
+mod langchain;
 mod openai;
+mod openai_responses;
+mod role;
 mod think;
 
 use super::json::{Object, as_text, field_error, type_name};
@@ -11,7 +15,16 @@ use crate::error::Result;
 use crate::message::{Format, Part, Role};
 use serde_json::Value;
 
+pub(super) use gemini::{
+    Places as GeminiPlaces, field as gemini_field, is_content as is_gemini_content, is_positional_id,
+};
+pub(super) use langchain::{
+    FUNCTION_CALL_ID_PREFIX as LANGCHAIN_FUNCTION_CALL_ID_PREFIX, body_field as langchain_body_field,
+    is_message as is_langchain_message,
+};
 pub(super) use openai::FUNCTION_CALL_ID_PREFIX;
+pub(super) use openai_responses::is_item as is_responses_item;
+pub(super) use role::role;
 
 /// A part and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,25 +40,36 @@ pub(super) enum Slot {
     Field(&'static str),
     /// An item of an array field. One item may give several parts (an AI SDK tool part holds call and result).
     Item(&'static str, usize),
+    /// All of the object: an item of OpenAI Responses, of which one may give several parts.
+    Whole,
 }
 
 impl Slot {
-    /// The value at this place.
+    /// The value at this place, where it is less than all.
     pub fn of(self, object: &Object) -> Option<&Value> {
         match self {
+            Self::Whole => None,
             Self::Field(field) => object.get(field),
             Self::Item(field, index) => object.get(field)?.get(index),
         }
     }
 }
 
-/// The parts of an object that is in this format and has this role, in order.
+/// The object that has the fields of a message: the message itself, or what a LangChain message wraps.
+pub(super) fn body(object: &Object, format: Format) -> &Object {
+    if format == Format::LangChain { langchain::body(object) } else { object }
+}
+
+/// The parts of an object that is in this format and has this role, in order. Their slots are those of its [`body`].
 pub(super) fn blocks(object: &Object, format: Format, role: Role) -> Result<Vec<Block>> {
     let blocks = match format {
         Format::OpenAi => openai::blocks(object, role),
         Format::Anthropic => anthropic::blocks(object),
         Format::AiSdkUi => ai_sdk_ui::blocks(object),
         Format::AiSdkModel => ai_sdk_model::blocks(object),
+        Format::OpenAiResponses => openai_responses::blocks(object),
+        Format::Gemini => gemini::blocks(object, role),
+        Format::LangChain => langchain::blocks(object, role),
     }?;
     Ok(think::split(blocks, role))
 }

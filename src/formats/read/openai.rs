@@ -53,7 +53,11 @@ fn part(item: &Value, index: usize) -> Result<Part> {
             Ok(labelled("image", [nested("image_url", "url"), item.get("image_url").and_then(Value::as_str)]))
         }
         Some("input_audio") => Ok(labelled("audio", [nested("input_audio", "format")])),
-        Some("file") => Ok(labelled("file", ["filename", "file_id", "file_data"].map(|key| nested("file", key)))),
+        Some("file") => {
+            // Its data may come without the head of a data URL: then nothing in it is a label.
+            let data = nested("file", "file_data").filter(|data| data.starts_with("data:"));
+            Ok(labelled("file", [nested("file", "filename"), nested("file", "file_id"), data]))
+        }
         _ => Ok(other(item)),
     }
 }

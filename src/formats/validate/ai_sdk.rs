@@ -1,6 +1,6 @@
 //! AI SDK: `ModelMessage` as the SDK checks it before sending, `UIMessage` as its conversion takes it.
 
-use super::{Findings, is_blank, items};
+use super::{Findings, is, is_blank, items, text};
 use crate::sorted_map::SortedSet;
 use serde_json::Value;
 
@@ -10,12 +10,12 @@ pub(super) fn check_model(messages: &[Value], found: &mut Findings) {
     let mut asked = 0;
     let mut approved = false;
     for (index, message) in messages.iter().enumerate() {
-        if message["role"] == "tool" {
+        if is(message, "role", "tool") {
             for part in items(message, "content") {
-                if part["type"] == "tool-result" && !part["toolCallId"].as_str().is_some_and(|id| open.remove(id)) {
+                if is(part, "type", "tool-result") && !text(part, "toolCallId").is_some_and(|id| open.remove(id)) {
                     found.add("R6", index, "a tool result that answers no open call");
                 }
-                approved |= part["type"] == "tool-approval-response";
+                approved |= is(part, "type", "tool-approval-response");
             }
             if items(message, "content").next().is_none() {
                 found.add("R14", index, "empty message");
@@ -25,19 +25,17 @@ pub(super) fn check_model(messages: &[Value], found: &mut Findings) {
         report_open(&open, asked, index, found);
         open.clear();
         approved = false;
-        let says = |part: &Value| match part["type"].as_str() {
+        let says = |part: &Value| match text(part, "type") {
             Some("text") => !is_blank(&part["text"]),
             kind => !matches!(kind, Some("reasoning" | "tool-approval-request")),
         };
         if is_blank(&message["content"]) && !items(message, "content").any(says) {
             found.add("R14", index, "empty message");
         }
-        if message["role"] == "assistant" {
-            let is_client_call = |part: &&Value| part["type"] == "tool-call" && part["providerExecuted"] != true;
-            let calls: Vec<&str> = items(message, "content")
-                .filter(is_client_call)
-                .filter_map(|part| part["toolCallId"].as_str())
-                .collect();
+        if is(message, "role", "assistant") {
+            let is_client_call = |part: &&Value| is(part, "type", "tool-call") && part["providerExecuted"] != true;
+            let calls: Vec<&str> =
+                items(message, "content").filter(is_client_call).filter_map(|part| text(part, "toolCallId")).collect();
             asked = calls.len();
             open = calls.into_iter().collect();
             if open.len() != asked {
@@ -76,7 +74,7 @@ pub(super) fn check_ui(messages: &[Value], found: &mut Findings) {
         }
     }
     let Some(last) = messages.last() else { return };
-    if last["role"] != "user" && !ends_on_results(last) {
+    if !is(last, "role", "user") && !ends_on_results(last) {
         found.add("R10", messages.len() - 1, "the last message is neither a user's nor ends on tool results");
     }
 }
@@ -91,19 +89,19 @@ struct Tool<'a> {
 
 impl<'a> Tool<'a> {
     fn of(part: &'a Value) -> Option<Self> {
-        let kind = part["type"].as_str()?;
+        let kind = text(part, "type")?;
         if kind == "tool-invocation" {
             let inner = &part["toolInvocation"];
-            let id = inner["toolCallId"].as_str()?;
-            return Some(Self { part, id, is_done: inner["state"] == "result", is_approved: false, is_client: true });
+            let id = text(inner, "toolCallId")?;
+            return Some(Self { part, id, is_done: is(inner, "state", "result"), is_approved: false, is_client: true });
         }
         if kind != "dynamic-tool" && !kind.starts_with("tool-") {
             return None;
         }
-        let state = part["state"].as_str().unwrap_or_default();
+        let state = text(part, "state").unwrap_or_default();
         Some(Self {
             part,
-            id: part["toolCallId"].as_str()?,
+            id: text(part, "toolCallId")?,
             is_done: matches!(state, "output-available" | "output-error" | "output-denied"),
             is_approved: state == "approval-responded",
             is_client: part["providerExecuted"] != true,
@@ -114,12 +112,12 @@ impl<'a> Tool<'a> {
 fn step_of(message: &Value, part: &Value) -> usize {
     items(message, "parts")
         .take_while(|other| !std::ptr::eq(*other, part))
-        .filter(|other| other["type"] == "step-start")
+        .filter(|other| is(other, "type", "step-start"))
         .count()
 }
 
 fn says(part: &Value) -> bool {
-    match part["type"].as_str() {
+    match text(part, "type") {
         Some("text") => !is_blank(&part["text"]),
         Some("step-start" | "reasoning" | "reasoning-file" | "source-url" | "source-document") => false,
         Some(kind) => !kind.starts_with("data-"),
@@ -129,11 +127,12 @@ fn says(part: &Value) -> bool {
 
 /// Whether the last step that says anything has calls of the client, so that what is sent ends on their results.
 fn ends_on_results(message: &Value) -> bool {
-    let mut has_client_tool = false;
+    let (mut has_client_tool, mut has_said) = (false, false);
     for part in items(message, "parts").rev() {
-        if part["type"] == "step-start" {
+        if is(part, "type", "step-start") && has_said {
             return has_client_tool;
         }
+        has_said |= says(part);
         has_client_tool |= Tool::of(part).is_some_and(|tool| tool.is_client);
     }
     has_client_tool

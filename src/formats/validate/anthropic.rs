@@ -1,6 +1,6 @@
 //! Anthropic Messages.
 
-use super::{Findings, is_blank, items};
+use super::{Findings, is, is_blank, items, text};
 use crate::sorted_map::SortedSet;
 use serde_json::Value;
 
@@ -11,15 +11,15 @@ pub(super) fn check(messages: &[Value], found: &mut Findings) {
         check_content(message, index, found);
         check_results(message, &asked, index, found);
         asked = Vec::new();
-        if message["role"] == "assistant" {
+        if is(message, "role", "assistant") {
             asked = items(message, "content")
-                .filter(|block| block["type"] == "tool_use")
-                .filter_map(|block| block["id"].as_str())
+                .filter(|block| is(block, "type", "tool_use"))
+                .filter_map(|block| text(block, "id"))
                 .collect();
             if asked.iter().collect::<SortedSet<_>>().len() != asked.len() {
                 found.add("R16", index, "two calls with the same id in one message");
             }
-        } else if items(message, "content").any(|block| block["type"] == "tool_use") {
+        } else if items(message, "content").any(|block| is(block, "type", "tool_use")) {
             found.add("R2", index, "a call in a user message");
         }
     }
@@ -37,10 +37,10 @@ fn check_content(message: &Value, index: usize, found: &mut Findings) {
         }
         return;
     };
-    if blocks.iter().any(|block| block["type"] == "text" && is_blank(&block["text"])) {
+    if blocks.iter().any(|block| is(block, "type", "text") && is_blank(&block["text"])) {
         found.add("R14", index, "blank text block");
     }
-    if blocks.iter().all(|block| block["type"] == "thinking" || block["type"] == "redacted_thinking") {
+    if blocks.iter().all(|block| is(block, "type", "thinking") || is(block, "type", "redacted_thinking")) {
         found.add("R14", index, "empty message");
     }
 }
@@ -49,13 +49,13 @@ fn check_content(message: &Value, index: usize, found: &mut Findings) {
 fn check_results(message: &Value, asked: &[&str], index: usize, found: &mut Findings) {
     let results: Vec<(usize, &str)> = items(message, "content")
         .enumerate()
-        .filter(|(_, block)| block["type"] == "tool_result")
-        .filter_map(|(at, block)| Some((at, block["tool_use_id"].as_str()?)))
+        .filter(|(_, block)| is(block, "type", "tool_result"))
+        .filter_map(|(at, block)| Some((at, text(block, "tool_use_id")?)))
         .collect();
     if results.iter().enumerate().any(|(nth, (at, _))| nth != *at) {
         found.add("R2", index, "tool results are not first in their message");
     }
-    if !results.is_empty() && message["role"] != "user" {
+    if !results.is_empty() && !is(message, "role", "user") {
         found.add("R2", index, "tool results outside a user message");
     }
     let answered: SortedSet<&str> = results.iter().map(|(_, id)| *id).collect();
@@ -77,12 +77,12 @@ fn check_provider_calls(messages: &[Value], found: &mut Findings) {
     let mut open = SortedSet::new();
     for (index, message) in messages.iter().enumerate() {
         for block in items(message, "content") {
-            let kind = block["type"].as_str().unwrap_or_default();
+            let kind = text(block, "type").unwrap_or_default();
             if matches!(kind, "server_tool_use" | "mcp_tool_use") {
-                if !open.insert(block["id"].as_str()) {
+                if !open.insert(text(block, "id")) {
                     found.add("R2", index, "the provider's call is repeated before its result");
                 }
-            } else if kind.ends_with("_tool_result") && !open.remove(&block["tool_use_id"].as_str()) {
+            } else if kind.ends_with("_tool_result") && !open.remove(&text(block, "tool_use_id")) {
                 found.add("R2", index, "a result of the provider's tool without its call");
             }
         }

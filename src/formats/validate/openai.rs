@@ -1,6 +1,6 @@
 //! OpenAI chat completions.
 
-use super::{Findings, is_blank, items};
+use super::{Findings, is, is_blank, items, text};
 use crate::sorting;
 use serde_json::Value;
 
@@ -10,9 +10,9 @@ pub(super) fn check(messages: &[Value], found: &mut Findings) {
     let mut asked = 0;
     let mut function: Option<&Value> = None;
     for (index, message) in messages.iter().enumerate() {
-        match message["role"].as_str() {
+        match text(message, "role") {
             Some("tool") => {
-                let id = message["tool_call_id"].as_str();
+                let id = text(message, "tool_call_id");
                 match pending.iter().position(|call| Some(*call) == id) {
                     Some(at) => {
                         pending.remove(at);
@@ -32,9 +32,9 @@ pub(super) fn check(messages: &[Value], found: &mut Findings) {
         }
         close(&mut pending, asked, index, found);
         function = None;
-        if message["role"] == "assistant" {
+        if is(message, "role", "assistant") {
             check_assistant(message, index, found);
-            pending = items(message, "tool_calls").filter_map(|call| call["id"].as_str()).collect();
+            pending = items(message, "tool_calls").filter_map(|call| text(call, "id")).collect();
             asked = pending.len();
             let mut unique = pending.clone();
             sorting::sort(&mut unique);
@@ -60,7 +60,7 @@ fn close(pending: &mut Vec<&str>, asked: usize, index: usize, found: &mut Findin
 }
 
 fn check_user(message: &Value, index: usize, found: &mut Findings) {
-    let says = |part: &Value| part["type"] != "text" || !is_blank(&part["text"]);
+    let says = |part: &Value| !is(part, "type", "text") || !is_blank(&part["text"]);
     if is_blank(&message["content"]) && !items(message, "content").any(says) {
         found.add("R14", index, "empty message");
     }
@@ -68,7 +68,7 @@ fn check_user(message: &Value, index: usize, found: &mut Findings) {
 
 fn check_assistant(message: &Value, index: usize, found: &mut Findings) {
     let says = |part: &Value| {
-        !matches!(part["type"].as_str(), Some("text" | "refusal"))
+        !matches!(text(part, "type"), Some("text" | "refusal"))
             || !is_blank(&part["text"])
             || !is_blank(&part["refusal"])
     };

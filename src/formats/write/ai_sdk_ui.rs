@@ -2,7 +2,6 @@
 
 use super::{Envelope, Item, STUB_OUTPUT, input};
 use crate::formats::json::Object;
-use crate::formats::read::Slot;
 use crate::message::{Part, Role};
 use crate::sorted_map::{SortedMap, SortedSet};
 use serde_json::{Value, json};
@@ -26,15 +25,15 @@ pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Obj
 struct Writer {
     parts: Vec<Value>,
     /// Native parts that are there already: one holds several items.
-    slots: SortedSet<usize>,
-    /// Position in `parts` of the last part with this call id.
-    calls: SortedMap<String, usize>,
+    written: SortedSet<*const Value>,
+    /// Positions in `parts` of the parts with this call id: the provider's call may have the id of one of the client's.
+    calls: SortedMap<String, Vec<usize>>,
 }
 
 impl Writer {
     fn push(&mut self, item: &Item<'_>) {
         match item {
-            Item::Native { value, slot, part } => self.push_native(value, *slot, part),
+            Item::Native { value, part, .. } => self.push_native(value, part),
             Item::Text(text) => self.parts.push(json!({ "type": "text", "text": text })),
             Item::Media(media) => self.parts.push(media.clone()),
             Item::Reasoning { text, metadata } => {
@@ -45,7 +44,7 @@ impl Writer {
                 self.parts.push(part);
             }
             Item::Call { id, name, arguments, provider_executed } => {
-                self.calls.insert(id.to_string(), self.parts.len());
+                self.calls.get_or_default(id.to_string()).push(self.parts.len());
                 let mut part = json!({
                     "type": "dynamic-tool", "toolName": name, "toolCallId": id, "state": "input-available",
                     "input": input(arguments),
@@ -60,34 +59,33 @@ impl Writer {
         }
     }
 
-    fn push_native(&mut self, value: &Value, slot: Slot, part: &Part) {
-        let Slot::Item(_, index) = slot else { return };
+    fn push_native(&mut self, value: &Value, part: &Part) {
         match part {
             // Both stand in the part of their call; a result whose own call was left out answers the other one.
             Part::Other { kind } if kind.starts_with("tool-approval-") => return,
             Part::ToolResult { call_id, output, is_error, .. } => {
-                if !self.slots.contains(&index) {
+                if !self.written.contains(&std::ptr::from_ref(value)) {
                     self.answer(call_id, output, *is_error);
                 }
                 return;
             }
             _ => {}
         }
-        if !self.slots.insert(index) {
+        if !self.written.insert(value) {
             return;
         }
         if let Part::ToolCall { id, .. } = part {
-            self.calls.insert(id.clone(), self.parts.len());
+            self.calls.get_or_default(id.clone()).push(self.parts.len());
         }
         self.parts.push(value.clone());
     }
 
-    /// Puts a result into the part of its call.
+    /// Puts a result into the part of its call: the last that has none, else the last.
     fn answer(&mut self, id: &str, output: &str, is_error: bool) {
-        let Some(part) = self.calls.get(id).and_then(|&at| self.parts.get_mut(at)).and_then(Value::as_object_mut)
-        else {
-            return;
-        };
+        let Some(calls) = self.calls.get(id) else { return };
+        let is_open = |at: &&usize| self.parts.get(**at).is_some_and(|part| !is_answered(part));
+        let Some(&at) = calls.iter().rev().find(is_open).or(calls.last()) else { return };
+        let Some(part) = self.parts.get_mut(at).and_then(Value::as_object_mut) else { return };
         if let Some(Value::Object(invocation)) = part.get_mut("toolInvocation") {
             invocation.insert("state".to_owned(), json!("result"));
             invocation.insert("result".to_owned(), json!(output));
@@ -98,4 +96,9 @@ impl Writer {
         part.entry("input").or_insert_with(|| json!({}));
         part.insert(field.to_owned(), json!(output));
     }
+}
+
+fn is_answered(part: &Value) -> bool {
+    let state = part["toolInvocation"].get("state").or_else(|| part.get("state")).and_then(Value::as_str);
+    matches!(state, Some("output-available" | "output-error" | "output-denied" | "result"))
 }

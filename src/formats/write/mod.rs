@@ -3,7 +3,10 @@
 mod ai_sdk_model;
 mod ai_sdk_ui;
 mod anthropic;
+mod gemini;
+mod langchain;
 mod openai;
+mod openai_responses;
 
 use super::json::{self, Object};
 use super::read::Slot;
@@ -24,8 +27,8 @@ pub(super) enum Item<'a> {
     Call { id: Cow<'a, str>, name: &'a str, arguments: &'a str, provider_executed: bool },
     /// A result.
     Result { id: Cow<'a, str>, name: String, output: &'a str, is_error: bool },
-    /// A made-up result.
-    Stub { id: Cow<'a, str>, name: &'a str },
+    /// A made-up result. `call`: the message of its call, where that is in the target format already.
+    Stub { id: Cow<'a, str>, name: &'a str, call: Option<&'a Object> },
     /// Media, written for the target.
     Media(Value),
 }
@@ -58,16 +61,22 @@ pub(super) fn message(target: Format, envelope: &Envelope<'_>, items: &[Item<'_>
         Format::Anthropic => anthropic::message(envelope, items),
         Format::AiSdkUi => ai_sdk_ui::message(envelope, items),
         Format::AiSdkModel => ai_sdk_model::message(envelope, items),
+        Format::OpenAiResponses => openai_responses::message(envelope, items),
+        Format::Gemini => gemini::message(envelope, items),
+        Format::LangChain => langchain::message(envelope, items),
     }
     .map(Value::Object)
 }
 
-/// A call's arguments as a value: `{}` for none, the text itself where it is no JSON.
+/// Levels that a message has around the arguments of a call, at most: with them it must still be readable.
+const LEVELS_AROUND_ARGUMENTS: usize = 8;
+
+/// A call's arguments as a value: `{}` for none, the text itself where it is no JSON or nests too deep to be carried.
 fn input(arguments: &str) -> Value {
     if arguments.trim().is_empty() {
         return json!({});
     }
-    json::read_value(arguments, MAX_NESTING).unwrap_or_else(|| json!(arguments))
+    json::read_value(arguments, MAX_NESTING - LEVELS_AROUND_ARGUMENTS).unwrap_or_else(|| json!(arguments))
 }
 
 /// The same where only an object is taken: anything else is put into one.

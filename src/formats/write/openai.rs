@@ -58,7 +58,7 @@ fn edited(base: &Object, items: &[Item<'_>]) -> Object {
 fn result(item: &Item<'_>) -> Option<Object> {
     let (id, name, output) = match item {
         Item::Result { id, name, output, .. } => (id.as_ref(), name.as_str(), *output),
-        Item::Stub { id, name } => (id.as_ref(), *name, STUB_OUTPUT),
+        Item::Stub { id, name, .. } => (id.as_ref(), *name, STUB_OUTPUT),
         _ => return None,
     };
     let message = if matches!(item, Item::Stub { .. }) && id.strip_prefix(FUNCTION_CALL_ID_PREFIX) == Some(name) {
