@@ -1,6 +1,6 @@
 import { requireId, requireOptions, requireText } from "./arguments.js";
 import { Conversations } from "./conversations.js";
-import { MemoryError } from "./errors.js";
+import { MemoryError, toMemoryError } from "./errors.js";
 import { wasmMemoryBytes } from "./engine-instance.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
@@ -17,6 +17,9 @@ import type {
   EraseTarget,
   Erasure,
   HistoryOptions,
+  ImportInput,
+  ImportOptions,
+  ImportReport,
   MemoryEventName,
   MemoryEvents,
   MemoryOptions,
@@ -199,6 +202,23 @@ export class Memory {
       throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId or factId.");
     }
     return (await this.#session.call("erase", request, { idempotent: true, signal: options.signal })) as Erasure;
+  }
+
+  /**
+   * Imports the export of another app: ChatGPT, Claude, Gemini (Takeout), AI Studio, Grok, Open WebUI, LibreChat,
+   * SillyTavern, ShareGPT, or messages in a format that `append` takes. Importing the same again changes nothing; a later
+   * export adds what is new. A conversation that cannot be read is left out and reported, the others are imported.
+   *
+   * @throws `invalid_argument` for files of no known app, damaged ones, and those beyond a limit, with the place in
+   * `details`: nothing was imported then. `aborted`: what was wholly imported stays, the conversation that was being
+   * imported goes where it is new. `storage_*` likewise.
+   */
+  async import(input: ImportInput, options: ImportOptions = {}): Promise<ImportReport> {
+    requireOptions(options, "options");
+    const { importFiles } = await import("./import/importer.js").catch((cause: unknown) => {
+      throw toMemoryError(cause, "engine_unavailable", "The importer could not be loaded. Serve the package's dist folder whole, and try again.");
+    });
+    return importFiles(this.#session, input, options);
   }
 
   /** Figures: what is stored, what it takes, what it has cost. */

@@ -1,0 +1,32 @@
+/** HTML as a person would read it, without a document: there is none in a worker. */
+
+import { withoutEntities } from "./reasoning-text.js";
+
+const BLOCKS = /^(p|div|li|ul|ol|tr|table|h[1-6]|pre|blockquote|hr|section|article)$/;
+const UNSEEN = /<(script|style|template|head)\b[\s\S]*?(<\/\1\s*>|$)|<!--[\s\S]*?(-->|$)/gi;
+
+/** The text of a piece of HTML: a line per block, `- ` before items, no tags, no scripts. */
+export function htmlText(html: string): string {
+  const seen = html.replace(UNSEEN, "");
+  let text = "";
+  let from = 0;
+  let isPreformatted = false;
+  const say = (piece: string): void => void (text += isPreformatted ? piece : piece.replace(/[ \t\r\n]+/g, " "));
+  for (const tag of seen.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^<>]*>/gi)) {
+    say(seen.slice(from, tag.index));
+    from = tag.index + tag[0].length;
+    const name = (tag[2] ?? "").toLowerCase();
+    if (name === "br") text += "\n";
+    else if (name === "li" && tag[1] === "") text += "\n- ";
+    else if (name === "td" || name === "th") text += " ";
+    else if (BLOCKS.test(name)) text += "\n";
+    if (name === "pre") isPreformatted = tag[1] === "";
+  }
+  say(seen.slice(from));
+  return withoutEntities(text).replace(/[ \t\u00a0]+\n/g, "\n").replace(/\n[ \u00a0]+(?=\S)/g, (indent) => (isIndented(indent) ? indent : "\n")).replace(/\n{3,}/g, "\n\n").trim();
+}
+
+/** More than one blank at the start of a line is the indent of code. */
+function isIndented(indent: string): boolean {
+  return indent.length > 2;
+}
