@@ -8,7 +8,7 @@ import { Skip, type ImportedConversation } from "./conversation.js";
 import { ActivityHtml, GeminiActivityGroups, isActivityHtml, isGeminiActivity, readActivityCell, readGeminiActivity, titlePrefix, type Activity } from "./gemini-activity.js";
 import { isGrok, readGrok } from "./grok.js";
 import { parsePrefix } from "./json-prefix.js";
-import type { Layout } from "./json-stream.js";
+import { JsonStream, type Layout } from "./json-stream.js";
 import { asObject, asObjects, field, has, type JsonObject } from "./json-value.js";
 import { isLibreChat, readLibreChat } from "./libre-chat.js";
 import { MAX_REPLY_DEPTH } from "./limits.js";
@@ -60,14 +60,14 @@ export function recognise(head: string, fileName: string): Recognised | "other" 
   if (!start.startsWith("{") && !start.startsWith("[")) return undefined;
   const lines = linesOf(start);
   if (lines !== undefined) return ofEntries(lines, { kind: "lines" }, fileName);
-  const value = parsePrefix(start);
+  const value = parsePrefix(start) ?? brokenPrefix(start);
   if (Array.isArray(value)) return ofList(value, { kind: "items" }, fileName);
   const object = asObject(value);
   if (object === undefined) return undefined;
   const whole = ofEntries([object], { kind: "whole" }, fileName);
   if (whole !== undefined) return whole;
   const keys = WRAPPERS.filter((key) => Array.isArray(field(object, key)));
-  const wrapped = keys.map((key) => ofList(asObjects(object[key]), { kind: "under", keys: [key] }, fileName)).find((found) => found !== undefined);
+  const wrapped = keys.map((key) => ofList(asObjects(object[key]), { kind: "under", keys }, fileName)).find((found) => found !== undefined);
   return wrapped ?? (isOther(object) ? "other" : undefined);
 }
 
@@ -85,6 +85,25 @@ function linesOf(start: string): JsonObject[] | undefined {
   const [first] = objects;
   const isAlone = first !== undefined && (isSillyTavern(first) || isMessage(first));
   return objects.length > 1 || isAlone ? objects : undefined;
+}
+
+/** As {@link parsePrefix}, for a text with entries that are no JSON: those are left out. */
+function brokenPrefix(start: string): unknown {
+  const isList = start.startsWith("[");
+  const entries = new JsonStream("head", isList ? { kind: "items" } : { kind: "under", keys: WRAPPERS }, { keepsText: true });
+  try {
+    const values = entries.push(new TextEncoder().encode(start)).flatMap(({ text }) => {
+      try {
+        return [JSON.parse(text) as unknown];
+      } catch {
+        return [];
+      }
+    });
+    // Under which key they lie is found out by the scan, which knows all of them.
+    return isList ? values : Object.fromEntries(WRAPPERS.map((key) => [key, values]));
+  } catch {
+    return undefined;
+  }
 }
 
 function ofList(list: readonly unknown[], layout: Layout, fileName: string): Recognised | "other" | undefined {

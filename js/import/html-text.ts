@@ -2,7 +2,7 @@
 
 import { withoutEntities } from "./reasoning-text.js";
 
-const BLOCKS = /^(p|div|li|ul|ol|tr|table|h[1-6]|pre|blockquote|hr|section|article)$/;
+const BLOCKS = /^(p|div|ul|ol|tr|table|h[1-6]|pre|blockquote|hr|section|article)$/;
 const UNSEEN = /<(script|style|template|head)\b[\s\S]*?(<\/\1\s*>|$)|<!--[\s\S]*?(-->|$)/gi;
 
 /** The text of a piece of HTML: a line per block, `- ` before items, no tags, no scripts. */
@@ -17,7 +17,7 @@ export function htmlText(html: string): string {
     from = tag.index + tag[0].length;
     const name = (tag[2] ?? "").toLowerCase();
     if (name === "br") text += "\n";
-    else if (name === "li" && tag[1] === "") text += "\n- ";
+    else if (name === "li") text += tag[1] === "" ? "\n- " : "";
     else if (name === "td" || name === "th") text += " ";
     else if (BLOCKS.test(name)) text += "\n";
     if (name === "pre") isPreformatted = tag[1] === "";

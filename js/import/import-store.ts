@@ -132,7 +132,7 @@ export class ImportStore implements ImportSink {
 
   /** The hash, last of all: without it the conversation is not whole. */
   async #mark({ id, contentHash }: ConversationHead): Promise<void> {
-    if (!this.#refused.has("origin")) await this.#call("updateConversation", { id, importHash: contentHash });
+    await this.#ifKnown("origin", { importHash: contentHash }, async (origin) => origin && this.#call("updateConversation", { id, ...origin }));
   }
 
   async #append(current: Current, messages: readonly ImportedMessage[]): Promise<void> {
