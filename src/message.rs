@@ -135,7 +135,7 @@ impl Message {
     }
 
     /// The visible text, parts joined by a line break: what is indexed, embedded, quoted and shown.
-    /// Reasoning and media are left out; tool results are included, each as its own paragraph; tool calls by name.
+    /// Reasoning, media and citation marks are left out; tool results are included, each as its own paragraph; tool calls by name.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -152,7 +152,7 @@ impl Message {
             if !out.is_empty() {
                 out.push('\n');
             }
-            out.push_str(piece);
+            crate::citation_marks::push_without_marks(&mut out, piece);
         }
         out
     }

@@ -58,7 +58,8 @@ export interface ConversationFacts {
   currentId?: string | undefined;
 }
 
-const LONGEST_ID = 400;
+/** Characters; in bytes at most three times as many, and the engine takes 512. */
+const LONGEST_ID = 150;
 
 /** A conversation of the nodes of a tree. Nodes without a raw object are left out, their children move up. */
 export function conversationOf(facts: ConversationFacts, nodes: readonly TreeNode[]): ImportedConversation {

@@ -51,15 +51,24 @@ export async function exportFiles(given: readonly GivenFile[]): Promise<ExportFi
   return files.sort((a, b) => order.compare(a.name, b.name));
 }
 
-/** The first bytes of a file, unpacked, as text. */
+/** Whether a text may be JSON or HTML. */
+export function isMarkup(head: string): boolean {
+  return /^\s*[[{<]/.test(head);
+}
+
+/** The first bytes of a file, unpacked, as text. A damaged file is refused only where it may be JSON or HTML. */
 export async function headOf(file: ExportFile): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
-  for await (const chunk of bytesOf(file, byteBudget(), () => undefined)) {
-    text += decoder.decode(chunk, { stream: true });
-    bytes += chunk.length;
-    if (bytes >= HEAD_BYTES) break;
+  try {
+    for await (const chunk of bytesOf(file, byteBudget(), () => undefined)) {
+      text += decoder.decode(chunk, { stream: true });
+      bytes += chunk.length;
+      if (bytes >= HEAD_BYTES) break;
+    }
+  } catch (error) {
+    if (text === "" || isMarkup(text)) throw error;
   }
   return text;
 }

@@ -4,7 +4,7 @@ import type { ImportSkipReason, ImportSource } from "../types.js";
 import { MemoryError } from "../errors.js";
 import { recognise, type EntryReader, type Recognised } from "./app.js";
 import { Skip, type ImportedConversation, type ImportedMessage } from "./conversation.js";
-import { byteBudget, bytesOf, exportFiles, headOf, type ByteBudget, type ExportFile, type GivenFile } from "./export-file.js";
+import { byteBudget, bytesOf, exportFiles, headOf, isMarkup, type ByteBudget, type ExportFile, type GivenFile } from "./export-file.js";
 import { ActivityHtml } from "./gemini-activity.js";
 import { JsonStream, type JsonElement } from "./json-stream.js";
 import { MAX_RECORDS, unusable } from "./limits.js";
@@ -86,8 +86,7 @@ async function planOf(files: readonly ExportFile[], options: ReadOptions, sink: 
     if (recognised === "other") {
       sink.skip(file.name, "not_conversations", "This part of the export holds no conversations.");
     } else if (recognised === undefined) {
-      const isText = /^\s*[[{<]/.test(head);
-      if (isText || files.length === 1) sink.skip(file.name, "unknown_format", "This file is of no app that is known here.");
+      if (isMarkup(head) || files.length === 1) sink.skip(file.name, "unknown_format", "This file is of no app that is known here.");
       // An export without conversations is one all the same.
       isKnown ||= /^\s*(\[\s*\]|\{\s*"conversations"\s*:\s*\[\s*\]\s*\})\s*$/.test(head);
     } else if (options.source !== undefined && recognised.source !== options.source) {

@@ -28,7 +28,8 @@ export function parsePrefix(text: string): unknown {
       closers.push(character === "[" ? "]" : "}");
       cutAt(at + 1);
     } else if (character === "]" || character === "}") {
-      closers.pop();
+      // A bracket that does not fit ends what can be read.
+      if (closers.pop() !== character) break;
       cutAt(at + 1);
       if (closers.length === 0) break;
     } else if (character === ",") {
