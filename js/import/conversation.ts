@@ -101,7 +101,11 @@ const BESIDES: ReadonlySet<string> = new Set(["id", "metadata", "created_at", "c
 
 /** The hash of what a message to store says. */
 export function saidHash(raw: Readonly<Record<string, unknown>>): string {
-  return contentHash(JSON.stringify(Object.entries(raw).filter(([name]) => !BESIDES.has(name))));
+  const hash = new ContentHash();
+  for (const [name, value] of Object.entries(raw)) {
+    if (!BESIDES.has(name)) hash.add(name).add(typeof value === "string" ? value : JSON.stringify(value));
+  }
+  return hash.digest();
 }
 
 /** Twins (siblings that say the same and have no ids) are numbered. */

@@ -3,6 +3,7 @@
 import { ZipReader } from "@zip.js/zip.js/lib/zip-core-reader.js";
 import { BlobReader } from "@zip.js/zip.js/lib/zip-core-custom.js";
 import type { FileEntry } from "@zip.js/zip.js";
+import { Crc32 } from "./crc-32.js";
 import { MAX_EXPANDED_BYTES, MAX_RATIO, MAX_ZIP_ENTRIES, RATIO_GRACE_BYTES, unusable } from "./limits.js";
 
 /** A file as it was given. */
@@ -82,7 +83,7 @@ export async function headOf(file: ExportFile): Promise<string> {
 export async function* bytesOf(file: ExportFile, budget: ByteBudget, onPacked: (bytes: number) => void): AsyncGenerator<Uint8Array> {
   let packed = 0;
   let unpacked = 0;
-  const source = file.stream((bytes) => {
+  const source = opened(file, (bytes) => {
     packed += bytes;
     onPacked(bytes);
   });
@@ -102,6 +103,14 @@ export async function* bytesOf(file: ExportFile, budget: ByteBudget, onPacked: (
     }
   } finally {
     await reader.cancel().catch(() => undefined);
+  }
+}
+
+function opened(file: ExportFile, onPacked: (bytes: number) => void): ReadableStream<Uint8Array> {
+  try {
+    return file.stream(onPacked);
+  } catch {
+    throw unusable(file.name, "it is packed in a way that is not read here; unpack it first");
   }
 }
 
@@ -156,7 +165,7 @@ function plainFile(name: string, blob: Blob): ExportFile {
     name,
     packedBytes: blob.size,
     declaredBytes: blob.size,
-    stream: (onPacked) => blob.stream().pipeThrough(counting(onPacked)),
+    stream: (onPacked) => blob.stream().pipeThrough(passing((chunk) => onPacked(chunk.length))),
   };
 }
 
@@ -165,17 +174,39 @@ function gzipFile(name: string, blob: Blob): ExportFile {
     name,
     packedBytes: blob.size,
     declaredBytes: undefined,
-    stream: (onPacked) =>
-      blob.stream().pipeThrough(counting(onPacked)).pipeThrough(new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>),
+    stream(onPacked) {
+      const { writable, readable } = inflating("gzip", onPacked);
+      // A failure reaches the reader through the stream; one who cancelled knows.
+      blob.stream().pipeTo(writable).catch(() => undefined);
+      return readable;
+    },
   };
 }
 
-function counting(onBytes: (bytes: number) => void): TransformStream<Uint8Array, Uint8Array> {
+/** Unpacks what is written to it. Packed chunks are released once they are used up. */
+function inflating(format: CompressionFormat, onPacked: (bytes: number) => void): { writable: WritableStream<Uint8Array>; readable: ReadableStream<Uint8Array> } {
+  const { readable, writable } = new DecompressionStream(format) as ReadableWritablePair<Uint8Array, Uint8Array>;
+  const writer = writable.getWriter();
+  const packed = new WritableStream<Uint8Array>({
+    async write(chunk) {
+      onPacked(chunk.length);
+      await writer.write(chunk);
+      release(chunk);
+    },
+    close: () => writer.close(),
+    abort: (reason) => writer.abort(reason),
+  });
+  return { writable: packed, readable };
+}
+
+/** Shows each chunk to `look` and passes it on; `end` is called behind the last one. */
+function passing(look: (chunk: Uint8Array) => void, end: () => void = () => undefined): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk: Uint8Array, controller) {
-      onBytes(chunk.length);
+      look(chunk);
       controller.enqueue(chunk);
     },
+    flush: end,
   });
 }
 
@@ -196,26 +227,33 @@ async function zipEntries(name: string, blob: Blob): Promise<ExportFile[]> {
   return files;
 }
 
+/** How a zip packs its entries: not at all, or as nearly all do. */
+const STORED = 0;
+const DEFLATED = 8;
+
 function zipEntry(zip: string, entry: FileEntry): ExportFile {
-  const { compressedSize, uncompressedSize } = entry;
+  const { compressedSize, uncompressedSize, compressionMethod, crc32 } = entry;
   return {
     name: `${zip}/${entry.filename}`,
     packedBytes: compressedSize,
     declaredBytes: uncompressedSize,
     stream(onPacked) {
-      // The unpacked bytes tell how much of the entry was read: it is unpacked elsewhere.
-      const share = compressedSize / Math.max(uncompressedSize, 1);
+      if (compressionMethod !== STORED && compressionMethod !== DEFLATED) throw new Error("an entry is packed in a way that is not read here");
+      const count = (chunk: Uint8Array): void => onPacked(chunk.length);
+      const { writable, readable } = compressionMethod === STORED ? passing(count) : inflating("deflate-raw", onPacked);
+      // The library gives the entry's bytes as they are; a failure reaches the reader through the stream.
+      entry.getData(writable, { passThrough: true, useWebWorkers: false }).catch((error: unknown) => writable.abort(error).catch(() => undefined));
+      const sum = new Crc32();
       let unpacked = 0;
-      const { readable, writable } = counting((bytes) => {
-        unpacked += bytes;
+      const check = (chunk: Uint8Array): void => {
+        unpacked += chunk.length;
+        sum.add(chunk);
         if (unpacked > uncompressedSize) throw new Error("an entry is larger than its zip says");
-        onPacked(bytes * share);
-      });
-      entry.getData(writable, { useWebWorkers: false, useCompressionStream: true, checkCrc32: true }).catch((error: unknown) => {
-        // The reader of the other side is told by the stream; one that was cancelled knows.
-        void writable.abort(error).catch(() => undefined);
-      });
-      return readable;
+      };
+      const end = (): void => {
+        if (unpacked !== uncompressedSize || sum.digest() !== crc32) throw new Error("an entry is not what its zip says");
+      };
+      return readable.pipeThrough(passing(check, end));
     },
   };
 }

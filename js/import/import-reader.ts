@@ -163,7 +163,10 @@ function splitter({ file, recognised }: Plan): Splitter {
   };
 }
 
-function valueOf({ text }: Element, { layout }: Recognised): unknown {
+function valueOf(element: Element, { layout }: Recognised): unknown {
+  const { text } = element;
+  // It may be large, and is not needed again.
+  element.text = "";
   if (layout.kind === "html") return text;
   try {
     return JSON.parse(text) as unknown;
