@@ -190,15 +190,14 @@ globalThis.measure = async () => {
   let longestGap = 0;
   let isOver = false;
   let last = performance.now();
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => {
+  // How much later than asked for a timer comes is how long something else had the thread.
+  const tick = () => {
     const now = performance.now();
-    longestGap = Math.max(longestGap, now - last);
+    longestGap = Math.max(longestGap, now - last - 4);
     last = now;
-    if (!isOver) setTimeout(() => { last = performance.now(); port2.postMessage(0); }, 1);
+    if (!isOver) setTimeout(tick, 4);
   };
-  // The gap from a post to its arrival is what else the thread was busy with.
-  port2.postMessage(0);
+  setTimeout(tick, 4);
   const [file] = document.querySelector("input").files;
   let scanned = 0;
   const begin = performance.now();
@@ -227,7 +226,7 @@ function print(browser, exported, result, heap) {
     ["peak JS heap, both, in largest shards", `${(heap.both / exported.largestShard).toFixed(2)} (goal: under 2)`],
     ["WebAssembly memory", mb(result.wasmBytes)],
     ["longest task of the page's thread", result.longTasks === 0 ? "under 50 ms" : `${result.longestTask.toFixed(0)} ms (${result.longTasks} over 50 ms; goal: none)`],
-    ["longest wait of the event loop", `${result.longestGap.toFixed(0)} ms`],
+    ["most that a timer was late", `${result.longestGap.toFixed(0)} ms`],
     ["in storage", mb(result.storageBytes ?? 0)],
   ];
   console.log(`\n${browser}\n\n| what | |\n|---|---|`);

@@ -46,6 +46,7 @@ export function readChatGpt(entry: JsonObject): ImportedConversation {
     {
       source: "chatgpt",
       ownId,
+      createdAt: entry["create_time"],
       title: entry["title"],
       remember: entry["is_do_not_remember"] !== true && entry["is_temporary_chat"] !== true,
       currentId: asText(entry["current_node"]) || undefined,
@@ -56,14 +57,13 @@ export function readChatGpt(entry: JsonObject): ImportedConversation {
 
 /** What is known of the whole conversation. It is kept with the first message: a conversation has no place for it. */
 function conversationFacts(entry: JsonObject): Record<string, unknown> {
-  const { is_archived, is_starred, gizmo_id, memory_scope, is_do_not_remember, create_time } = entry;
+  const { is_archived, is_starred, gizmo_id, memory_scope, is_do_not_remember } = entry;
   return withoutBlanks({
     archived: is_archived === true ? true : undefined,
     starred: is_starred === true ? true : undefined,
     gizmoId: gizmo_id,
     memoryScope: memory_scope,
     doNotRemember: is_do_not_remember === true ? true : undefined,
-    createdAt: timeMs(create_time),
   });
 }
 

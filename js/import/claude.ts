@@ -39,6 +39,7 @@ export function readClaude(entry: JsonObject): ImportedConversation {
     {
       source: "claude",
       ownId: asText(entry["uuid"]),
+      createdAt: entry["created_at"],
       title: entry["name"],
       remember: entry["is_temporary"] !== true,
       currentId: asText(entry["current_leaf_message_uuid"]) || (hasParents ? undefined : before),

@@ -3,6 +3,7 @@
 import type { ImportSkipReason, ImportSource } from "../types.js";
 import { isWellFormed } from "../arguments.js";
 import { ContentHash, contentHash } from "./content-hash.js";
+import { timeMs } from "./import-time.js";
 import { withoutBlanks } from "./json-value.js";
 import { MessageTree, type TreeNode } from "./message-tree.js";
 
@@ -30,7 +31,9 @@ export interface ImportedConversation {
   title: string | undefined;
   /** False where its user said so: temporary, or "do not remember". */
   remember: boolean;
-  /** Parents before children. */
+  /** When the app made it, milliseconds since 1970; `undefined`: unknown. */
+  createdAt: number | undefined;
+  /** The active branch from its beginning, then the others; parents before children. */
   messages: ImportedMessage[];
   /** The newest message of the branch that the app showed last. */
   activeLeafId: string;
@@ -54,6 +57,8 @@ export interface ConversationFacts {
   identity?: readonly string[];
   title?: unknown;
   remember?: boolean;
+  /** When it was made, as the app writes it. Default: the time of the first message that has one. */
+  createdAt?: unknown;
   /** Node that the app showed last. Default: the newest leaf. */
   currentId?: string | undefined;
 }
@@ -69,7 +74,9 @@ export function conversationOf(facts: ConversationFacts, nodes: readonly TreeNod
   const ids = new Map<string, string>();
   const messages: ImportedMessage[] = [];
   const taken = new Set<string>();
-  for (const { node, parent, isActive } of kept) {
+  // The active branch first: stored in one go, it needs no other call to become active.
+  const inOrder = [...kept.filter(({ isActive }) => isActive), ...kept.filter(({ isActive }) => !isActive)];
+  for (const { node, parent, isActive } of inOrder) {
     const parentId = parent === undefined ? null : (ids.get(parent.key) ?? null);
     const hash = saidHash(node.raw ?? {});
     const id = ownMessageId(node, taken) ?? distinct(contentHash(parentId ?? "", hash), taken);
@@ -90,6 +97,7 @@ export function conversationOf(facts: ConversationFacts, nodes: readonly TreeNod
     source: facts.source,
     title,
     remember,
+    createdAt: timeMs(facts.createdAt) ?? inOrder.find(({ node }) => node.time !== undefined)?.node.time,
     messages,
     activeLeafId,
     contentHash: hash.digest(),

@@ -28,6 +28,7 @@ export function readGrok(entry: JsonObject): ImportedConversation {
     {
       source: "grok",
       ownId: asText(field(conversation, "id")) || asText(field(conversation, "_id")),
+      createdAt: field(conversation, "create_time"),
       title: field(conversation, "title"),
       remember: field(conversation, "temporary") !== true,
       currentId: asText(field(conversation, "leaf_response_id")) || undefined,

@@ -10,7 +10,7 @@ import { JsonStream, type JsonElement } from "./json-stream.js";
 import { MAX_RECORDS, unusable } from "./limits.js";
 
 /** A conversation without its messages. */
-export type ConversationHead = Omit<ImportedConversation, "messages"> & { where: string; messageCount: number };
+export type ConversationHead = Omit<ImportedConversation, "messages"> & { where: string; messageIds: string[] };
 
 /** What takes conversations in. Every call may take its time: no more is read meanwhile. */
 export interface ImportSink {
@@ -20,7 +20,10 @@ export interface ImportSink {
   skip(where: string, reason: ImportSkipReason, message: string): void;
   /** A conversation begins. False: its messages are not wanted. */
   begin(head: ConversationHead): Promise<boolean>;
-  /** Its next messages, at most {@link BATCH_MESSAGES} and about {@link BATCH_CHARACTERS}. False: no more are wanted. */
+  /**
+   * Its next messages, at most {@link BATCH_MESSAGES} and about {@link BATCH_CHARACTERS}, all of the active branch or none.
+   * False: no more are wanted.
+   */
   take(messages: ImportedMessage[]): Promise<boolean>;
   /** The conversation has ended. */
   end(): Promise<void>;
@@ -186,7 +189,7 @@ async function handOn(read: () => ReturnType<EntryReader["end"]>, where: string,
     return;
   }
   for (const { messages, ...head } of conversations) {
-    if (!(await sink.begin({ ...head, where, messageCount: messages.length }))) continue;
+    if (!(await sink.begin({ ...head, where, messageIds: messages.map(({ id }) => id) }))) continue;
     let isWanted = true;
     for (const batch of batches(messages)) {
       await breathe();
@@ -201,7 +204,8 @@ function* batches(messages: readonly ImportedMessage[]): Generator<ImportedMessa
   let batch: ImportedMessage[] = [];
   let characters = 0;
   for (const message of messages) {
-    if (batch.length === BATCH_MESSAGES || (batch.length > 0 && characters + message.raw.length > BATCH_CHARACTERS)) {
+    const isOther = batch[0] !== undefined && batch[0].isActive !== message.isActive;
+    if (isOther || batch.length === BATCH_MESSAGES || (batch.length > 0 && characters + message.raw.length > BATCH_CHARACTERS)) {
       yield batch;
       batch = [];
       characters = 0;

@@ -27,14 +27,15 @@ interface Current {
   /** Messages that were there before. */
   before: number;
   added: number;
+  /**
+   * Whether the active branch is the export's. Not where the chat was continued here: what comes in then is beside that.
+   */
+  activates: boolean;
   /** What messages are called here whose own id was taken by other content. */
   renamed: Map<string, string>;
   /** What stored messages say, by id; read when an id is found to be taken. */
   stored: Map<string, string> | undefined;
 }
-
-/** Whether the engine keeps branches, sources and hashes. Older engines refuse fields that they do not know. */
-type Field = "branches" | "origin";
 
 /** Takes conversations in and counts them. */
 export class ImportStore implements ImportSink {
@@ -43,7 +44,6 @@ export class ImportStore implements ImportSink {
   readonly #session: Session;
   readonly #projectId: string | undefined;
   readonly #onProgress: ImportSink["progress"];
-  readonly #refused = new Set<Field>();
   #current: Current | undefined;
 
   constructor(session: Session, projectId: string | undefined, onProgress: ImportSink["progress"]) {
@@ -66,9 +66,13 @@ export class ImportStore implements ImportSink {
       this.report.unchanged += 1;
       return false;
     }
-    this.#current = { head, isNew: known === undefined, before: known?.messageCount ?? 0, added: 0, renamed: new Map(), stored: undefined };
-    if (known === undefined) await this.#create(head);
-    else if (known.remember && !head.remember) await this.#call("updateConversation", { id: head.id, remember: false });
+    this.#current = { head, isNew: known === undefined, before: known?.messageCount ?? 0, added: 0, activates: true, renamed: new Map(), stored: undefined };
+    if (known === undefined) {
+      await this.#create(head);
+      return true;
+    }
+    if (known.remember && !head.remember) await this.#call("updateConversation", { id: head.id, remember: false });
+    this.#current.activates = await this.#isShown(head);
     return true;
   }
 
@@ -91,8 +95,9 @@ export class ImportStore implements ImportSink {
     const current = this.#current;
     if (current === undefined) return;
     const { head, isNew, added } = current;
-    if (added > 0 || isNew) await this.#activate(current);
-    await this.#mark(head);
+    if (added > 0 && !isNew && current.activates) await this.#activate(current);
+    // Last of all: without the hash the conversation is not whole.
+    await this.#call("updateConversation", { id: head.id, importHash: head.contentHash });
     this.#current = undefined;
     this.report.messages += added;
     if (isNew) this.report.imported += 1;
@@ -125,14 +130,10 @@ export class ImportStore implements ImportSink {
     }
   }
 
-  async #create({ id, title, remember, source }: ConversationHead): Promise<void> {
-    const request = { id, remember, ...(title === undefined ? {} : { title }), ...(this.#projectId === undefined ? {} : { projectId: this.#projectId }) };
-    await this.#ifKnown("origin", { source }, (origin) => this.#call("createConversation", { ...request, ...origin }));
-  }
-
-  /** The hash, last of all: without it the conversation is not whole. */
-  async #mark({ id, contentHash }: ConversationHead): Promise<void> {
-    await this.#ifKnown("origin", { importHash: contentHash }, async (origin) => origin && this.#call("updateConversation", { id, ...origin }));
+  async #create({ id, title, remember, source, createdAt }: ConversationHead): Promise<void> {
+    const known = { title, projectId: this.#projectId, createdAt };
+    const given = Object.entries(known).filter(([, value]) => value !== undefined);
+    await this.#call("createConversation", { id, remember, source, ...Object.fromEntries(given) });
   }
 
   async #append(current: Current, messages: readonly ImportedMessage[]): Promise<void> {
@@ -162,40 +163,33 @@ export class ImportStore implements ImportSink {
   }
 
   async #send(current: Current, messages: readonly ImportedMessage[]): Promise<void> {
-    const conversationId = current.head.id;
-    const branches = { parentIds: messages.map(({ parentId }) => parentId), activate: false, imported: true };
-    const appended = await this.#ifKnown("branches", branches, (known) => {
-      // Without branches only the active one can be kept.
-      const kept = known === undefined ? messages.filter(({ isActive }) => isActive) : messages;
-      if (kept.length === 0) return Promise.resolve([]);
-      return this.#call("append", { conversationId, messages: kept.map(({ raw }) => raw), ...known }, true);
-    });
-    for (const { seq } of appended as { seq: number }[]) if (seq > current.before + current.added) current.added += 1;
+    const { head, before, activates } = current;
+    const appended = (await this.#call("append", {
+      conversationId: head.id,
+      messages: messages.map(({ raw }) => raw),
+      parentIds: messages.map(({ parentId }) => parentId),
+      activate: activates && messages.every(({ isActive }) => isActive),
+      imported: true,
+    }, true)) as { seq: number }[];
+    current.added += appended.filter(({ seq }) => seq > before + current.added).length;
   }
 
   async #activate({ head, renamed }: Current): Promise<void> {
-    if (this.#refused.has("branches")) return;
     const messageId = renamed.get(head.activeLeafId) ?? head.activeLeafId;
-    await this.#call("setActiveLeaf" as Method, { conversationId: head.id, messageId });
+    await this.#call("setActiveLeaf", { conversationId: head.id, messageId });
+  }
+
+  /** Whether the active branch of a stored conversation ends in a message of the export. */
+  async #isShown({ id, messageIds }: ConversationHead): Promise<boolean> {
+    const nodes = (await this.#call("tree", { id })) as { id: string; active: boolean }[];
+    const leaf = nodes.filter(({ active }) => active).at(-1);
+    return leaf === undefined || messageIds.includes(leaf.id.replace(/~[0-9a-f]{8}$/, ""));
   }
 
   /** What every stored message says. */
   async #storedHashes(conversationId: string): Promise<Map<string, string>> {
-    const texts = (await this.#call("history", { conversationId })) as string[];
+    const texts = (await this.#call("history", { conversationId, all: true })) as string[];
     return new Map(texts.map((text) => JSON.parse(text) as { id?: string }).map((raw) => [raw.id ?? "", saidHash(raw)]));
-  }
-
-  /** Calls with fields that an engine may not know, and without them where it says so. */
-  async #ifKnown<Fields extends object>(name: Field, fields: Fields, call: (fields: Fields | undefined) => Promise<unknown>): Promise<unknown> {
-    if (this.#refused.has(name)) return call(undefined);
-    try {
-      return await call(fields);
-    } catch (error) {
-      const isUnknown = isMemoryError(error, "invalid_argument") && /unknown field/.test(error.message);
-      if (!isUnknown || !Object.keys(fields).some((field) => error.message.includes(`\`${field}\``))) throw error;
-      this.#refused.add(name);
-      return call(undefined);
-    }
   }
 
   #call(method: Method, request: object, counts = false): Promise<unknown> {

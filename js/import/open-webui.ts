@@ -31,6 +31,7 @@ export function readOpenWebUi(entry: JsonObject): ImportedConversation {
     {
       source: "open-webui",
       ownId: asText(entry["id"]) || asText(chat["id"]),
+      createdAt: entry["created_at"],
       title: asText(entry["title"]) || chat["title"],
       currentId: asText(field(history, "currentId")) || (byId === undefined ? nodes.at(-1)?.key : undefined),
     },

@@ -1,6 +1,7 @@
 // ChatGPT's exports: the quirks Q1 to Q14 of the files that people have, a test for each.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createMemory, memoryStorage } from "throughline";
 import { chatGpt, imported, importInto, node, RecordingEngine, shown, smallChat, zipOf } from "./import-support.mjs";
 
 const texts = (engine, id) => engine.active(id).map(shown);
@@ -96,7 +97,7 @@ test("Q6 branches: all are kept, the one that was shown last is active", async (
   ];
   const { engine } = await imported([chatGpt("a", nodes, { current_node: "m4" })]);
   assert.deepEqual(texts(engine, "chatgpt:a"), ["edited", "second answer"]);
-  assert.deepEqual(engine.all("chatgpt:a").map(({ raw, parentId }) => [raw.id, parentId]), [["m1", null], ["m2", "m1"], ["m3", null], ["m4", "m3"], ["m5", "m3"]]);
+  assert.deepEqual(engine.all("chatgpt:a").map(({ raw, parentId }) => [raw.id, parentId]), [["m3", null], ["m4", "m3"], ["m1", null], ["m2", "m1"], ["m5", "m3"]]);
   const newest = await imported([chatGpt("a", nodes, { current_node: undefined })]);
   assert.deepEqual(texts(newest.engine, "chatgpt:a"), ["edited", "regenerated"]);
 });
@@ -173,6 +174,32 @@ test("Q10 citation marks stay in the message, what they point to goes along", as
     { start: 36, end: 46, title: "Old", url: "https://example.org/o" },
     { start: 8, end: 30, type: "webpage", title: "Weather", url: "https://example.org/w" },
   ]);
+  const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
+  await memory.import(new File([JSON.stringify([chatGpt("a", [node("m1", "root", "user", "rain?"), node("m2", "m1", "assistant", text)])])], "export"));
+  assert.equal((await memory.history("chatgpt:a"))[1].content, text);
+  assert.deepEqual(await memory.recall("turn0search1"), [], "they are no words");
+  assert.equal((await memory.recall("rains"))[0].conversationId, "chatgpt:a");
+  await memory.close();
+});
+
+test("Q6 through the engine: only the active branch is found and is history", async () => {
+  const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
+  const nodes = [
+    node("m1", "root", "user", "pelican"), node("m2", "m1", "assistant", "albatross"),
+    node("m3", "root", "user", "edited heron"), node("m4", "m3", "assistant", "stork"), node("m5", "m3", "assistant", "flamingo"),
+  ];
+  const report = await memory.import(new File([JSON.stringify([chatGpt("a", nodes, { current_node: "m4", title: null })])], "export"));
+  assert.deepEqual([report.imported, report.messages], [1, 5]);
+  assert.deepEqual((await memory.history("chatgpt:a")).map(({ content }) => content), ["edited heron", "stork"]);
+  for (const word of ["pelican", "albatross", "flamingo"]) assert.deepEqual(await memory.recall(word), [], word);
+  assert.equal((await memory.recall("stork")).length, 1);
+  const { title, messageCount, createdAt } = await memory.conversations.get("chatgpt:a");
+  assert.deepEqual([title, messageCount, createdAt], ["edited heron", 5, 1_700_000_000_500]);
+  await memory.append("chatgpt:a", { role: "user", content: "said here" });
+  const later = [...nodes, node("m6", "m4", "user", "said there")];
+  assert.deepEqual((({ updated, messages }) => [updated, messages])(await memory.import(new File([JSON.stringify([chatGpt("a", later)])], "export"))), [1, 1]);
+  assert.deepEqual((await memory.history("chatgpt:a")).at(-1).content, "said here", "what was continued here stays in front");
+  await memory.close();
 });
 
 test("Q11 one corrupt conversation costs only itself, and is told with its place and no word of its text", async () => {

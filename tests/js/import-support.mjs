@@ -35,18 +35,23 @@ export class RecordingEngine {
 
   append({ conversationId, messages, parentIds, activate, imported }) {
     const conversation = this.conversations.get(conversationId);
-    if (activate !== false || imported !== true) throw new MemoryError("invalid_argument", "an import must say so");
+    if (imported !== true) throw new MemoryError("invalid_argument", "an import must say so");
     const kept = new Map(conversation.messages);
+    let leaf = conversation.activeLeaf;
     const answers = messages.map((text, index) => {
       const raw = JSON.parse(text);
       const parentId = parentIds[index];
       const known = kept.get(raw.id);
       if (known !== undefined && known.text !== text) throw new MemoryError("conflict", "the id is taken");
       if (parentId !== null && !kept.has(parentId)) throw new MemoryError("invalid_argument", "a parent is not stored");
-      if (known === undefined) kept.set(raw.id, { text, raw, parentId, seq: kept.size + 1 });
+      if (known === undefined) {
+        kept.set(raw.id, { text, raw, parentId, seq: kept.size + 1 });
+        if (activate) leaf = raw.id;
+      }
       return { id: raw.id, seq: kept.get(raw.id).seq, durable: false };
     });
     conversation.messages = kept;
+    conversation.activeLeaf = leaf;
     return answers;
   }
 
@@ -56,7 +61,13 @@ export class RecordingEngine {
     conversation.activeLeaf = messageId;
   }
 
-  history({ conversationId }) {
+  tree({ id }) {
+    const active = new Set(this.active(id).map((raw) => raw.id));
+    return this.all(id).map(({ raw, seq }) => ({ id: raw.id, seq, active: active.has(raw.id) }));
+  }
+
+  history({ conversationId, all }) {
+    if (all !== true) throw new MemoryError("invalid_argument", "every branch is wanted");
     return [...this.conversations.get(conversationId).messages.values()].map(({ text }) => text);
   }
 
