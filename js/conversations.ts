@@ -6,6 +6,7 @@ import type {
   ConversationPage,
   CreateConversation,
   ListConversations,
+  TreeMessage,
   UpdateConversation,
 } from "./types.js";
 
@@ -54,6 +55,15 @@ export class Conversations {
       idempotent: true,
       signal: changes.signal,
     })) as Conversation;
+  }
+
+  /**
+   * Every message of a conversation, of every branch, by position and without text: what a UI needs to show "2 / 3" and
+   * to switch with `memory.setActiveLeaf`. Rejects with `not_found` where there is none of this id.
+   */
+  async tree(id: string, options: CallOptions = {}): Promise<TreeMessage[]> {
+    const request = { id: requireId(id, "id"), ...requireOptions(options, "options") };
+    return (await this.#session.call("tree", request, { idempotent: true, signal: options.signal })) as TreeMessage[];
   }
 
   /** Deletes a conversation and everything that was made from it. One that is not there is no error. */

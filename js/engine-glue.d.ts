@@ -76,6 +76,10 @@ export class Engine {
   updateConversation(request: string): Promise<unknown>;
   deleteConversation(request: string): Promise<unknown>;
   append(request: string): Promise<unknown>;
+  edit(request: string): Promise<unknown>;
+  remove(request: string): Promise<unknown>;
+  setActiveLeaf(request: string): Promise<unknown>;
+  tree(request: string): Promise<unknown>;
   history(request: string): Promise<unknown>;
   buildContext(request: string): Promise<unknown>;
   recall(request: string): Promise<unknown>;

@@ -8,24 +8,29 @@ import { fromJsonTexts, toJsonText, toJsonTexts } from "./messages.js";
 import { checkOptions } from "./options.js";
 import { Session } from "./session.js";
 import type {
+  ActiveLeafOptions,
   AppendedMessage,
   AppendOptions,
   BuildContextRequest,
   CallOptions,
   CompactOptions,
   Context,
+  EditedMessage,
+  EditOptions,
   EraseTarget,
   Erasure,
   HistoryOptions,
   ImportInput,
   ImportOptions,
   ImportReport,
+  Invalidated,
   MemoryEventName,
   MemoryEvents,
   MemoryOptions,
   RawMessage,
   RecallGroup,
   RecallOptions,
+  RemoveOptions,
   Stats,
   Summary,
 } from "./types.js";
@@ -61,8 +66,8 @@ export class Memory {
   readonly facts: Facts;
   readonly #session: Session;
   readonly #events: EventEmitter;
-  /** The latest append of each conversation: appends are stored in the order in which they were called. */
-  readonly #appends = new Map<string, Promise<unknown>>();
+  /** The latest write to each conversation: they are carried out in the order in which they were called. */
+  readonly #writes = new Map<string, Promise<unknown>>();
 
   /** @internal Made by {@link createMemory}. */
   constructor(session: Session, events: EventEmitter) {
@@ -76,8 +81,10 @@ export class Memory {
    * Stores messages, whole or not at all, in one transaction. The object comes back from {@link Memory.history} as
    * `JSON.stringify` sees it: a Date becomes text, a field that is `undefined` is gone, everything else is as it was given. The same id with the same content is a no-op.
    *
-   * @throws `not_found` (the conversation), `conflict` (the same id with other content), `invalid_argument` (not plain
-   * JSON, or too long), `storage_quota_exceeded`. Nothing was stored then.
+   * What is appended follows the newest message of the active path, or `parentId`; it ends the active path from then on.
+   *
+   * @throws `not_found` (the conversation or the parent), `conflict` (the same id with other content), `invalid_argument`
+   * (not plain JSON, or too long), `storage_quota_exceeded`. Nothing was stored then.
    */
   async append(
     conversationId: string,
@@ -93,17 +100,92 @@ export class Memory {
     if (texts.length === 0) return [];
     // With ids of their own, messages that are there already are recognised; without, a second try could double them.
     const idempotent = (Array.isArray(messages) ? messages : [messages]).every(hasId);
-    const after = this.#appends.get(conversationId);
-    const call = this.#session.call("append", request, { idempotent, counts: true, signal: options.signal, after });
-    const tail = call.catch(() => undefined);
-    this.#appends.set(conversationId, tail);
-    void tail.then(() => {
-      if (this.#appends.get(conversationId) === tail) this.#appends.delete(conversationId);
-    });
-    return (await call) as AppendedMessage[];
+    return (await this.#write("append", request, idempotent, options.signal)) as AppendedMessage[];
   }
 
-  /** The raw messages of a conversation, in order, as they were given. */
+  /**
+   * Says a message in another way: the new one is stored beside it, under the same parent, and the active path ends with
+   * it. The old one and what followed it stay as a branch. Facts that the old one alone shows are withdrawn, unless the
+   * user confirmed them.
+   *
+   * The new message needs an id of its own, or none: then it is given one. Given again with the same id and content, the
+   * edit is a no-op.
+   *
+   * @throws `not_found` (the conversation or the message), `conflict` (the id is taken by other content, that of the old
+   * message too), `invalid_argument`. Nothing was stored then.
+   */
+  async edit(
+    conversationId: string,
+    messageId: string,
+    message: object,
+    options: EditOptions = {},
+  ): Promise<EditedMessage> {
+    const request = {
+      conversationId: requireId(conversationId, "conversationId"),
+      messageId: requireId(messageId, "messageId"),
+      message: toJsonTexts([message])[0],
+      ...requireOptions(options, "options"),
+    };
+    return (await this.#write("edit", request, hasId(message), options.signal)) as EditedMessage;
+  }
+
+  /**
+   * Removes a message for good: its text, its vector and what was made from it alone. Only its position stays taken. One
+   * that is not there, or no longer, is no error. Where the active path ended with it, it ends with the message before.
+   *
+   * @throws `not_found` (the conversation).
+   */
+  async remove(
+    conversationId: string,
+    messageId: string,
+    options: RemoveOptions = {},
+  ): Promise<{ invalidated: Invalidated }> {
+    const request = {
+      conversationId: requireId(conversationId, "conversationId"),
+      messageId: requireId(messageId, "messageId"),
+      ...requireOptions(options, "options"),
+    };
+    return (await this.#write("remove", request, true, options.signal)) as { invalidated: Invalidated };
+  }
+
+  /**
+   * Makes the active path end at a message, of whichever branch. Contexts, summaries, searches and the next `append` go
+   * by that path; nothing is removed, and facts stay.
+   *
+   * @throws `not_found` (the conversation or the message).
+   */
+  async setActiveLeaf(
+    conversationId: string,
+    messageId: string,
+    options: ActiveLeafOptions = {},
+  ): Promise<{ invalidated: Invalidated }> {
+    const request = {
+      conversationId: requireId(conversationId, "conversationId"),
+      messageId: requireId(messageId, "messageId"),
+      ...requireOptions(options, "options"),
+    };
+    return (await this.#write("setActiveLeaf", request, true, options.signal)) as { invalidated: Invalidated };
+  }
+
+  /** A write to a conversation, after those that were called before it. */
+  #write(
+    method: "append" | "edit" | "remove" | "setActiveLeaf",
+    request: { conversationId: string },
+    idempotent: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const { conversationId } = request;
+    const after = this.#writes.get(conversationId);
+    const call = this.#session.call(method, request, { idempotent, counts: method === "append" || method === "edit", signal, after });
+    const tail = call.catch(() => undefined);
+    this.#writes.set(conversationId, tail);
+    void tail.then(() => {
+      if (this.#writes.get(conversationId) === tail) this.#writes.delete(conversationId);
+    });
+    return call;
+  }
+
+  /** The raw messages of a conversation's active path, in order, as they were given; with `all` those of every branch. */
   async history<Message extends object = RawMessage>(
     conversationId: string,
     options: HistoryOptions = {},
@@ -199,7 +281,7 @@ export class Memory {
   async erase(target: EraseTarget, options: CallOptions = {}): Promise<Erasure> {
     const request = requireOptions(target, "target");
     if (Object.keys(request).length === 0) {
-      throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId or factId.");
+      throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId (with messageId for one message of it) or factId.");
     }
     return (await this.#session.call("erase", request, { idempotent: true, signal: options.signal })) as Erasure;
   }
@@ -240,7 +322,7 @@ export class Memory {
 
   /** Gives up background work, finishes writes and releases everything. Later calls reject with `closed`. */
   async close(): Promise<void> {
-    await this.#session.close(Promise.all(this.#appends.values()));
+    await this.#session.close(Promise.all(this.#writes.values()));
   }
 }
 

@@ -20,14 +20,53 @@ pub struct ConversationRecord {
     pub remember: bool,
     /// Milliseconds since 1970.
     pub created_at: f64,
-    /// Milliseconds since 1970, of the last append or rename.
+    /// Milliseconds since 1970, of the last append or rename; where messages were imported, of the newest of them.
     pub updated_at: f64,
     /// The newest message's position; 0 when there is none.
     pub last_seq: Seq,
-    /// Sum of the messages' token counts.
+    /// Sum of the messages' token counts, those of every branch.
     pub tokens: u64,
-    /// First user text, cut at 50 characters: the title where none was set.
+    /// First user text of the active path, cut at 50 characters: the title where none was set.
     pub first_text: Option<String>,
+    /// Where the active path ends; 0: before the first message. Absent as long as each message follows the one before it
+    /// and none was removed: then it is `last_seq`, and positions, path and storage are one and the same list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_leaf: Option<Seq>,
+    /// Messages that were removed: their positions stay taken. It only rises, so it also tells another tab.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub removed: Seq,
+    /// The newest position that came from an import; 0: none. No model is asked about the conversation by itself until
+    /// something newer is said.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub imported_until_seq: Seq,
+    /// The app that it was imported from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Hash of what was imported, given by the importer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub import_hash: Option<String>,
+}
+
+impl ConversationRecord {
+    /// Where the active path ends; 0: before the first message.
+    #[must_use]
+    pub fn leaf(&self) -> Seq {
+        self.active_leaf.unwrap_or(self.last_seq)
+    }
+
+    /// Each message follows the one before it, and none was removed.
+    #[must_use]
+    pub fn is_linear(&self) -> bool {
+        self.active_leaf.is_none()
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl FromFields for ConversationRecord {
@@ -43,6 +82,11 @@ impl FromFields for ConversationRecord {
             last_seq: fields.take("lastSeq"),
             tokens: fields.take("tokens"),
             first_text: fields.take("firstText"),
+            active_leaf: fields.take("activeLeaf"),
+            removed: fields.take_or("removed", 0),
+            imported_until_seq: fields.take_or("importedUntilSeq", 0),
+            source: fields.take("source"),
+            import_hash: fields.take("importHash"),
         }
     }
 }
@@ -57,8 +101,9 @@ pub struct MessageRecord {
     pub seq: Seq,
     /// The caller's id, or `seq:<position>`.
     pub id: String,
-    /// The message that this one follows.
-    pub parent_id: Option<String>,
+    /// Position of the message that this one follows, always a lower one; 0: none. Records from before there were
+    /// branches do not have it: there a message follows the one before it.
+    pub parent_seq: Seq,
     /// Who speaks.
     pub role: Role,
     /// The speaker's name, where the message has one.
@@ -82,15 +127,49 @@ pub struct MessageRecord {
     pub normalized: bool,
     /// A user message that says something: it opens a turn group (see [`crate::message::Message::opens_group`]).
     pub opens_group: bool,
+    /// It came from an import: no model is asked about it by itself.
+    #[serde(skip_serializing_if = "is_false")]
+    pub imported: bool,
+    /// The user removed it: only its position is left.
+    #[serde(skip_serializing_if = "is_false")]
+    pub removed: bool,
+}
+
+impl MessageRecord {
+    /// What is left of a message that the user removed.
+    #[must_use]
+    pub fn tombstone(conversation_id: &str, seq: Seq) -> Self {
+        Self {
+            conversation_id: conversation_id.to_owned(),
+            seq,
+            id: String::new(),
+            parent_seq: 0,
+            role: Role::System,
+            name: None,
+            format: Format::OpenAi,
+            raw: String::new(),
+            text: String::new(),
+            tokens: 0,
+            counted_with: String::new(),
+            content_hash: String::new(),
+            created_at: 0.0,
+            normalized: false,
+            opens_group: false,
+            imported: false,
+            removed: true,
+        }
+    }
 }
 
 impl FromFields for MessageRecord {
     fn from_fields(fields: &mut Fields) -> Self {
+        let seq: Seq = fields.take("seq");
         Self {
             conversation_id: fields.take("conversationId"),
-            seq: fields.take("seq"),
+            seq,
             id: fields.take("id"),
-            parent_id: fields.take("parentId"),
+            // A parent that does not come first could send a walk up the tree in circles.
+            parent_seq: fields.take_or("parentSeq", Seq::MAX).min(seq.saturating_sub(1)),
             role: fields.take("role"),
             name: fields.take("name"),
             format: fields.take("format"),
@@ -102,6 +181,8 @@ impl FromFields for MessageRecord {
             created_at: fields.take("createdAt"),
             normalized: fields.take("normalized"),
             opens_group: fields.take("opensGroup"),
+            imported: fields.take_or("imported", false),
+            removed: fields.take_or("removed", false),
         }
     }
 }
@@ -386,6 +467,13 @@ pub struct JobRecord {
     pub not_before: f64,
     /// Code of the last failure.
     pub last_error: Option<String>,
+    /// Rises when the messages that the work is about change under it (another branch, a removal): what was begun before
+    /// is refused.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub epoch: u32,
+    /// User messages that the work passed while they were on no active path (extract): read when they are on it again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Seq>,
 }
 
 impl FromFields for JobRecord {
@@ -399,6 +487,8 @@ impl FromFields for JobRecord {
             attempts: fields.take("attempts"),
             not_before: fields.take("notBefore"),
             last_error: fields.take("lastError"),
+            epoch: fields.take_or("epoch", 0),
+            skipped: fields.take_or("skipped", Vec::new()),
         }
     }
 }

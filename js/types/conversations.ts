@@ -27,10 +27,14 @@ export interface Conversation {
   createdAt: number;
   /** Milliseconds since 1970, of the last append or rename. */
   updatedAt: number;
-  /** Number of messages. */
+  /** Number of messages, those of every branch. */
   messageCount: number;
-  /** Sum of the messages' token counts. */
+  /** Sum of the messages' token counts, those of every branch. */
   tokens: number;
+  /** The app that it was imported from, where it was. */
+  source: string | null;
+  /** Hash of what was imported, as the importer gave it. */
+  importHash: string | null;
 }
 
 /** A new conversation. */
@@ -43,6 +47,14 @@ export interface CreateConversation {
   projectId?: string;
   /** False for a temporary chat. Default true. */
   remember?: boolean;
+  /** When it was made, where that was elsewhere; milliseconds since 1970. Default: now. */
+  createdAt?: number;
+  /** When it was changed last, where that was elsewhere; milliseconds since 1970. Default: `createdAt`. */
+  updatedAt?: number;
+  /** The app that it is imported from. */
+  source?: string;
+  /** Hash of what is imported, to recognise it again. */
+  importHash?: string;
 }
 
 /** Changes of a conversation; what is left out stays. */
@@ -53,6 +65,10 @@ export interface UpdateConversation {
   projectId?: string | null;
   /** See {@link Conversation.remember}. */
   remember?: boolean;
+  /** See {@link Conversation.source}. It, and `importHash`, leave `updatedAt` as it is. */
+  source?: string;
+  /** See {@link Conversation.importHash}. */
+  importHash?: string;
 }
 
 /** Which conversations are listed. */
@@ -75,15 +91,85 @@ export interface ConversationPage {
 export interface AppendOptions extends CallOptions {
   /** The messages' format. Default: detected for each message. */
   format?: MessageFormat;
-  /** Id of the message that the first one follows. Default: the newest. */
-  parentId?: string;
+  /**
+   * Id of the message that the first one follows; the others follow each other. `null`: it follows none. Default: the
+   * newest of the active path. Where that message has been followed already, this begins a branch, which is the active
+   * path from then on. An id that is not there is `not_found`.
+   *
+   * A new answer to the same question is `setActiveLeaf(conversationId, questionId)`, `buildContext`, `append`: the
+   * answer before stays as a branch.
+   */
+  parentId?: string | null;
+}
+
+/** Options of `edit`. */
+export interface EditOptions extends CallOptions {
+  /** The message's format. Default: detected. */
+  format?: MessageFormat;
+}
+
+/** Options of `remove`. */
+export interface RemoveOptions extends CallOptions {
+  /**
+   * True: with everything that follows the message, on every branch. Default false: what follows it follows its parent
+   * from then on.
+   */
+  descendants?: boolean;
+}
+
+/** Options of `setActiveLeaf`. */
+export interface ActiveLeafOptions extends CallOptions {
+  /**
+   * True: the path goes on to the newest message below the one that is named, which is what a person means who picks a
+   * branch by its first message. Default false: the path ends at the message.
+   */
+  descend?: boolean;
+}
+
+/** What an edit, a removal or another active leaf made void. */
+export interface Invalidated {
+  /**
+   * The rolling summary covered what is no longer on the path. The furthest earlier one that covers only what still is
+   * took its place, or none; the rest is summarised again in the background.
+   */
+  summary: boolean;
+  /** Messages that left the active path or were removed. */
+  messages: number;
+  /** Facts that were withdrawn, since the message that alone showed them was edited or removed. */
+  facts: number;
+  /** Vectors that left the search index. */
+  vectors: number;
+}
+
+/** Where an edited message went. */
+export interface EditedMessage extends AppendedMessage {
+  /** What the edit made void. */
+  invalidated: Invalidated;
+}
+
+/** A message of the tree, without its text. */
+export interface TreeMessage {
+  /** The message's id. */
+  id: string;
+  /** Its position: a message follows one of a lower position. Positions of removed messages are not used again. */
+  seq: number;
+  /** The message that it follows; `null`: none. */
+  parentId: string | null;
+  /** Who speaks. */
+  role: "system" | "user" | "assistant" | "tool";
+  /** On the active path, which alone is in contexts, summaries and searches. */
+  active: boolean;
+  /** Milliseconds since 1970. */
+  createdAt: number;
+  /** Ids of the messages that follow it, oldest first: more than one where there are branches. */
+  children: string[];
 }
 
 /** Where a message went. */
 export interface AppendedMessage {
   /** The message's own id, else `seq:<position>`. */
   id: string;
-  /** Position in the conversation: dense, from 1. */
+  /** Position in the conversation: in the order of arrival, dense, from 1. */
   seq: number;
   /** Whether it would survive a power cut now. Never so with `memoryStorage()`. */
   durable: boolean;
@@ -97,6 +183,8 @@ export interface HistoryOptions extends CallOptions {
   to?: number;
   /** Most messages, counted from `from`. Default: all. */
   limit?: number;
+  /** True: the messages of every branch, by position. Default false: those of the active path. */
+  all?: boolean;
 }
 
 /** A named part of a summary. */

@@ -1,9 +1,13 @@
 import type { MemoryErrorCode } from "../errors.js";
 
-/** What is erased: everything of the user, one conversation, or one fact, with all that came from it. */
+/**
+ * What is erased: everything of the user, one conversation, one message of it (as `remove` does), or one fact, with all
+ * that came from it.
+ */
 export type EraseTarget =
   | { user: true }
   | { conversationId: string }
+  | { conversationId: string; messageId: string }
   | { factId: string };
 
 /** What became of an erasure. */
@@ -30,7 +34,7 @@ export interface PurposeStats {
 export interface Stats {
   /** Conversations stored. */
   conversations: number;
-  /** Messages stored. */
+  /** Messages stored, those of every branch. */
   messages: number;
   /** Their tokens. */
   tokens: number;

@@ -3,6 +3,8 @@
 use super::Engine;
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
+use super::path_change::{Invalidated, PathChange};
+use super::state::Conversation;
 use super::stored::{Stored, content_hash, decode, encode};
 use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice};
@@ -10,7 +12,7 @@ use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Message, Role, Seq};
 use crate::ports::{Commit, Store};
-use crate::records::{ConversationRecord, MessageIdRecord, MessageRecord};
+use crate::records::{ConversationRecord, JobKind, MessageIdRecord, MessageRecord};
 use crate::sorted_map::SortedMap;
 use serde::Serialize;
 use serde_json::json;
@@ -19,7 +21,7 @@ use serde_json::json;
 const GIVEN_ID: &str = "seq:";
 
 /// Messages to append.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AppendRequest {
     /// The conversation.
     pub conversation_id: String,
@@ -27,8 +29,16 @@ pub struct AppendRequest {
     pub messages: Vec<String>,
     /// `openai`, `anthropic` or `ai-sdk`; left out, each message's format is detected.
     pub format: Option<String>,
-    /// The message that the first one follows; by default the newest.
-    pub parent_id: Option<String>,
+    /// The message that the first one follows, `Some(None)`: none, it begins a tree of its own. By default the newest of
+    /// the active path. The others follow each other.
+    pub parent_id: Option<Option<String>>,
+    /// For imports: what each message follows, stored already or earlier in this call; `None`: nothing.
+    pub parent_ids: Option<Vec<Option<String>>>,
+    /// Whether the last message becomes the active leaf. Default true.
+    pub activate: Option<bool>,
+    /// For imports: the messages are older than the call. Nothing of them is sent to a language model by itself, the
+    /// conversation's `updatedAt` follows their times, and the write does not wait for the disk.
+    pub imported: bool,
 }
 
 impl FromFields for AppendRequest {
@@ -39,7 +49,10 @@ impl FromFields for AppendRequest {
             conversation_id: fields.take("conversationId"),
             messages: fields.take("messages"),
             format: fields.take("format"),
-            parent_id: fields.take("parentId"),
+            parent_id: fields.given("parentId"),
+            parent_ids: fields.take("parentIds"),
+            activate: fields.take("activate"),
+            imported: fields.take_or("imported", false),
         }
     }
 }
@@ -52,38 +65,58 @@ pub struct Appended {
     pub id: String,
     /// Its position in the conversation, from 1.
     pub seq: Seq,
-    /// True: on disk, as far as the platform can promise. False: the storage does not outlive the process.
+    /// True: on disk, as far as the platform can promise. False: the storage does not outlive the process, or the message
+    /// was imported and is on disk after the next `flush`.
     pub durable: bool,
 }
 
 /// A message that was read and counted, ready to be given a position.
-struct Prepared {
-    record: MessageRecord,
+pub(super) struct Prepared {
+    pub(super) record: MessageRecord,
     own_id: bool,
+}
+
+/// Messages given their positions, before they are stored.
+struct Placed {
+    record: ConversationRecord,
+    appended: Vec<Appended>,
+    /// Which of the prepared messages are new.
+    fresh: Vec<usize>,
+    /// The message that the new end of the active path stands on, where that is not its end now.
+    turns_at: Option<Seq>,
 }
 
 impl Engine {
     /// Stores messages. The same id with the same content again is a no-op that answers the position it has.
     ///
+    /// What is appended follows the newest message of the active path. With a `parent_id` elsewhere it is a new branch,
+    /// and the active path from then on.
+    ///
     /// # Errors
-    /// `not_found` (no such conversation), `conflict` (same id, other content), `invalid_argument` (a message cannot
-    /// be read, or is larger than `policy.limits.messageBytes`), `storage_*`. Nothing is stored then.
+    /// `not_found` (no such conversation or parent), `conflict` (same id, other content), `invalid_argument` (a message
+    /// cannot be read, or is larger than `policy.limits.messageBytes`), `storage_*`. Nothing is stored then.
     pub async fn append(&self, request: AppendRequest) -> Result<Vec<Appended>> {
         self.ensure_open()?;
-        let format = request.format.as_deref().map_or(Ok(FormatChoice::Detect), FormatChoice::from_name)?;
-        let mut prepared = Vec::with_capacity(request.messages.len());
-        for raw in &request.messages {
-            prepared.push(self.prepare(&request.conversation_id, raw, format)?);
+        let count = request.parent_ids.as_ref().map_or(request.messages.len(), Vec::len);
+        if count != request.messages.len() || (request.parent_ids.is_some() && request.parent_id.is_some()) {
+            return Err(Error::invalid_argument("give parentIds one entry per message, and no parentId beside them"));
         }
+        let mut prepared = self.prepare_all(&request)?;
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
-            if let Some(appended) = self.try_append(&request, &mut prepared).await? {
+            if let Some((appended, _)) = self.try_append(&request, &mut prepared, None).await? {
                 return Ok(appended);
             }
         }
         Err(overtaken())
+    }
+
+    /// Reads, projects and counts messages. Nothing is stored yet.
+    pub(super) fn prepare_all(&self, request: &AppendRequest) -> Result<Vec<Prepared>> {
+        let format = request.format.as_deref().map_or(Ok(FormatChoice::Detect), FormatChoice::from_name)?;
+        request.messages.iter().map(|raw| self.prepare(&request.conversation_id, raw, format)).collect()
     }
 
     /// Reads, projects and counts one message. Nothing is stored yet.
@@ -110,7 +143,7 @@ impl Engine {
             conversation_id: conversation_id.to_owned(),
             seq: 0,
             id: message.id.clone().unwrap_or_default(),
-            parent_id: None,
+            parent_seq: 0,
             role: message.role,
             name: message.name.clone(),
             format: parsed.format,
@@ -122,37 +155,132 @@ impl Engine {
             created_at: message.created_at_ms.unwrap_or(f64::NAN),
             normalized: message.normalized,
             opens_group: message.opens_group() && message.result_ids().next().is_none(),
+            imported: false,
+            removed: false,
         };
         Ok(Prepared { record, own_id: message.id.is_some() })
     }
 
-    /// One round: `None` when another tab was faster.
-    async fn try_append(&self, request: &AppendRequest, prepared: &mut [Prepared]) -> Result<Option<Vec<Appended>>> {
+    /// One round: `None` when another tab was faster. With `edited`, the messages take the place of that one: they follow
+    /// what it follows, and facts that it alone shows are withdrawn.
+    pub(super) async fn try_append(
+        &self,
+        request: &AppendRequest,
+        prepared: &mut [Prepared],
+        edited: Option<&str>,
+    ) -> Result<Option<(Vec<Appended>, Invalidated)>> {
         let id = request.conversation_id.as_str();
-        if !self.state.borrow().conversations.contains_key(id) {
+        if edited.is_some() || !self.state.borrow().conversations.contains_key(id) {
             self.refresh(id).await?;
         }
-        let present = self.present_ids(id, prepared).await?;
-        let (mut record, check) = {
+        let known = self.located(request, prepared, edited).await?;
+        let (before, check, replaced) = {
             let state = self.state.borrow();
             let conversation = state
-                .conversations
-                .get(id)
+                .conversation(id)
                 .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
-            (conversation.stored.value.clone(), conversation.stored.check(Store::Conversations, key![id]))
+            let replaced = edited.map(|edited| known.get(edited).ok_or_else(no_such_message)).transpose()?;
+            let replaced = replaced.and_then(|located| conversation.message(located.seq));
+            let replaced = replaced.map(|message| (message.seq, message.parent_seq));
+            (conversation.stored.value.clone(), conversation.stored.check(Store::Conversations, key![id]), replaced)
         };
-        let durable = self.host.storage.is_durable();
-        let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
+        if known.values().any(|located| located.seq > before.last_seq) {
+            // Another tab has appended since the record was read.
+            self.refresh_record(id).await?;
+            return Ok(None);
+        }
+        let mut placed = self.place(request, prepared, known, &before, replaced)?;
+        if placed.fresh.is_empty() {
+            return Ok(Some((placed.appended, Invalidated::default())));
+        }
+        let mut commit = Commit { checks: vec![check], strict: !request.imported, ..Commit::default() };
+        let mut change = PathChange::default();
+        let mut withdrawn = None;
+        if let Some(leaf) = placed.turns_at {
+            if !self.state.borrow().conversation(id).is_some_and(Conversation::is_loaded) {
+                self.refresh(id).await?;
+                return Ok(None);
+            }
+            change = self.change_path(id, leaf, &[], &mut commit).await?;
+            if let Some(first_text) = change.first_text.take() {
+                let is_titled = |index: &&usize| prepared[**index].record.role == Role::User;
+                let fresh = placed.fresh.iter().find(is_titled);
+                placed.record.first_text =
+                    first_text.or_else(|| fresh.and_then(|index| title_from(&prepared[*index].record.text)));
+            }
+        }
+        if let Some((seq, _)) = replaced {
+            withdrawn = self.withdraw_facts_of(id, seq, &mut commit).await?;
+            change.invalidated.facts = withdrawn.as_ref().map_or(0, |(changes, _)| changes.audit.len());
+        }
+        for index in &placed.fresh {
+            let record = &prepared[*index].record;
+            let located = MessageIdRecord { seq: record.seq, content_hash: record.content_hash.clone() };
+            commit.puts.push((Store::Messages, key![id, record.seq], encode(record)?));
+            commit.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode(&located)?));
+        }
+        let jobs = self.change_jobs(id, &mut commit, &|job| {
+            if change.turns && job.kind != JobKind::Embed {
+                job.epoch += 1;
+            }
+            if !request.imported {
+                self.revive(job);
+            } else if job.kind == JobKind::Extract && job.done_until_seq == before.last_seq {
+                job.done_until_seq = placed.record.last_seq;
+            }
+        })?;
+        let stored = Stored::new(placed.record)?;
+        commit.puts.push((Store::Conversations, key![id], stored.record()));
+        if !self.host.storage.commit(commit).await? {
+            self.refresh(id).await?;
+            return Ok(None);
+        }
+        self.state.borrow_mut().put_conversation(stored);
+        for index in placed.fresh {
+            self.take_message_in(&prepared[index].record);
+        }
+        if let Some((changes, counters)) = withdrawn {
+            self.take_changes_in(&changes, counters);
+        }
+        for job in jobs {
+            self.put_job(id, job);
+        }
+        let invalidated = self.take_path_change_in(id, change).await;
+        self.emit(&Event::new("append", json!({ "conversationId": id, "count": placed.appended.len() })));
+        Ok(Some((placed.appended, invalidated)))
+    }
+
+    /// Gives each new message its position and its parent, and moves the conversation's counters.
+    fn place(
+        &self,
+        request: &AppendRequest,
+        prepared: &mut [Prepared],
+        mut known: SortedMap<String, MessageIdRecord>,
+        before: &ConversationRecord,
+        replaced: Option<(Seq, Seq)>,
+    ) -> Result<Placed> {
+        let seq_of = |known: &SortedMap<String, MessageIdRecord>, id: &Option<String>| match id {
+            None => Ok(0),
+            Some(id) => known.get(id).map(|located| located.seq).ok_or_else(no_such_message),
+        };
+        let leaf = before.leaf();
+        let mut record = before.clone();
+        let mut previous = match (&request.parent_id, replaced) {
+            (_, Some((_, parent_seq))) => parent_seq,
+            (Some(parent_id), None) => seq_of(&known, parent_id)?,
+            (None, None) => leaf,
+        };
+        let activates = request.activate.unwrap_or(true);
+        let durable = self.host.storage.is_durable() && !request.imported;
+        let arrival = if request.imported { before.updated_at } else { self.now_ms() };
+        let mut is_linear = before.is_linear() && activates;
         let mut appended = Vec::with_capacity(prepared.len());
-        let mut taken: SortedMap<String, MessageIdRecord> = present;
         let mut fresh = Vec::new();
-        let mut parent_id = request.parent_id.clone().or_else(|| self.newest_id(id));
-        let now = self.now_ms();
         for (index, message) in prepared.iter_mut().enumerate() {
             if message.own_id
-                && let Some(known) = taken.get(&message.record.id)
+                && let Some(located) = known.get(&message.record.id)
             {
-                if known.content_hash != message.record.content_hash {
+                if located.content_hash != message.record.content_hash {
                     return Err(Error::new(
                         Code::Conflict,
                         format!(
@@ -161,69 +289,75 @@ impl Engine {
                         ),
                     ));
                 }
-                appended.push(Appended { id: message.record.id.clone(), seq: known.seq, durable });
+                if request.parent_id.is_some() {
+                    previous = located.seq;
+                }
+                appended.push(Appended { id: message.record.id.clone(), seq: located.seq, durable });
                 continue;
             }
-            place(message, &mut record, parent_id.take(), now)?;
-            parent_id = Some(message.record.id.clone());
-            let located =
-                MessageIdRecord { seq: message.record.seq, content_hash: message.record.content_hash.clone() };
-            let message_id = message.record.id.clone();
-            commit.puts.push((Store::Messages, key![id, message.record.seq], encode(&message.record)?));
-            commit.puts.push((Store::MessageIds, key![id, message_id.as_str()], encode(&located)?));
-            taken.insert(message_id.clone(), located);
-            appended.push(Appended { id: message_id, seq: message.record.seq, durable });
+            let parent_seq = match &request.parent_ids {
+                Some(ids) => seq_of(&known, ids.get(index).unwrap_or(&None))?,
+                None => previous,
+            };
+            message.record.imported = request.imported;
+            place_one(message, &mut record, parent_seq, arrival)?;
+            let seq = message.record.seq;
+            if activates && record.first_text.is_none() && message.record.role == Role::User {
+                record.first_text = title_from(&message.record.text);
+            }
+            is_linear &= parent_seq + 1 == seq;
+            previous = seq;
+            let located = MessageIdRecord { seq, content_hash: message.record.content_hash.clone() };
+            known.insert(message.record.id.clone(), located);
+            appended.push(Appended { id: message.record.id.clone(), seq, durable });
             fresh.push(index);
         }
-        if fresh.is_empty() {
-            return Ok(Some(appended));
+        if request.imported {
+            record.imported_until_seq = record.last_seq;
+        } else if !fresh.is_empty() {
+            record.updated_at = self.now_ms();
         }
-        let stored = Stored::new(record)?;
-        commit.puts.push((Store::Conversations, key![id], stored.record()));
-        let revived = self.revive_jobs(id, &mut commit)?;
-        if !self.host.storage.commit(commit).await? {
-            self.refresh(id).await?;
-            return Ok(None);
+        record.active_leaf = (!is_linear).then_some(if activates { record.last_seq } else { leaf });
+        // From the new leaf back to the first message that was there before.
+        let mut base = record.last_seq;
+        while base > before.last_seq {
+            let at = fresh.get((base - before.last_seq - 1) as usize);
+            base = at.map_or(0, |index| prepared[*index].record.parent_seq);
         }
-        self.state.borrow_mut().put_conversation(stored);
-        for index in fresh {
-            if let Some(message) = prepared.get(index) {
-                self.take_message_in(&message.record);
-            }
-        }
-        for job in revived {
-            self.put_job(id, job);
-        }
-        self.emit(&Event::new("append", json!({ "conversationId": id, "count": appended.len() })));
-        Ok(Some(appended))
+        let turns_at = (activates && base != leaf).then_some(base);
+        Ok(Placed { record, appended, fresh, turns_at })
     }
 
-    /// Which of the ids are stored already.
-    async fn present_ids(&self, id: &str, prepared: &[Prepared]) -> Result<SortedMap<String, MessageIdRecord>> {
-        let own: Vec<&str> =
-            prepared.iter().filter(|message| message.own_id).map(|message| message.record.id.as_str()).collect();
-        if own.is_empty() {
-            return Ok(SortedMap::new());
+    /// Where the messages with these ids are: those of the call that have ids of their own, and those that they follow.
+    async fn located(
+        &self,
+        request: &AppendRequest,
+        prepared: &[Prepared],
+        edited: Option<&str>,
+    ) -> Result<SortedMap<String, MessageIdRecord>> {
+        let own = prepared.iter().filter(|message| message.own_id).map(|message| message.record.id.as_str());
+        let parents = request.parent_ids.iter().flatten().chain(&request.parent_id).flatten().map(String::as_str);
+        let ids: Vec<&str> = own.chain(parents).chain(edited).collect();
+        self.located_ids(&request.conversation_id, &ids).await
+    }
+
+    /// Where the messages with these ids are; those that are not stored are left out.
+    pub(super) async fn located_ids(&self, id: &str, ids: &[&str]) -> Result<SortedMap<String, MessageIdRecord>> {
+        let mut found = SortedMap::new();
+        if ids.is_empty() {
+            return Ok(found);
         }
-        let keys = own.iter().map(|own| (Store::MessageIds, key![id, *own])).collect();
+        let keys = ids.iter().map(|own| (Store::MessageIds, key![id, *own])).collect();
         let records = self.host.storage.get(keys).await?;
-        let mut present = SortedMap::new();
-        for (own, record) in own.iter().zip(records) {
+        for (own, record) in ids.iter().zip(records) {
             if let Some(record) = record {
-                present.insert((*own).to_owned(), decode(Store::MessageIds, &record)?);
+                found.insert((*own).to_owned(), decode(Store::MessageIds, &record)?);
             }
         }
-        Ok(present)
+        Ok(found)
     }
 
-    fn newest_id(&self, id: &str) -> Option<String> {
-        let state = self.state.borrow();
-        let conversation = state.conversations.get(id)?;
-        let newest = conversation.message(conversation.stored.value.last_seq)?;
-        Some(newest.id.clone())
-    }
-
-    /// Raw messages by position, both ends inclusive, as the JSON texts that were given.
+    /// Raw messages of the active path by position, both ends inclusive, as the JSON texts that were given.
     ///
     /// # Errors
     /// `not_found`.
@@ -235,9 +369,44 @@ impl Engine {
         limit: Option<u32>,
     ) -> Result<Vec<String>> {
         self.ensure_open()?;
-        self.refresh_record(conversation_id).await?;
-        let records = self.read_messages(conversation_id, from.unwrap_or(1), to.unwrap_or(Seq::MAX), limit).await?;
+        let (from, to) = (from.unwrap_or(1), to.unwrap_or(Seq::MAX));
+        let records = if self.refresh_record(conversation_id).await?.is_linear() {
+            self.read_messages(conversation_id, from, to, limit).await?
+        } else {
+            self.refresh(conversation_id).await?;
+            self.read_path(conversation_id, from, to, limit).await?
+        };
         Ok(records.into_iter().map(|record| record.raw).collect())
+    }
+
+    /// As [`Self::history`], with the messages of every branch.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn history_of_all_branches(
+        &self,
+        conversation_id: &str,
+        from: Option<Seq>,
+        to: Option<Seq>,
+        limit: Option<u32>,
+    ) -> Result<Vec<String>> {
+        self.ensure_open()?;
+        self.refresh_record(conversation_id).await?;
+        let most = limit.map_or(usize::MAX, |limit| limit as usize);
+        let (mut from, to) = (from.unwrap_or(1), to.unwrap_or(Seq::MAX));
+        let mut raws = Vec::new();
+        // What was removed is read over, so a limited range may take more than one look.
+        loop {
+            let records = self.read_messages(conversation_id, from, to, limit).await?;
+            let last = records.last().map(|record| record.seq);
+            raws.extend(records.into_iter().filter(|record| !record.removed).map(|record| record.raw));
+            match last {
+                Some(last) if limit.is_some() && raws.len() < most && last < to => from = last + 1,
+                _ => break,
+            }
+        }
+        raws.truncate(most);
+        Ok(raws)
     }
 
     /// Stored messages of a range, both ends inclusive.
@@ -259,23 +428,28 @@ impl Engine {
 }
 
 /// Gives a message its position, and moves the conversation's counters.
-fn place(message: &mut Prepared, record: &mut ConversationRecord, parent_id: Option<String>, now: f64) -> Result<()> {
+fn place_one(message: &mut Prepared, record: &mut ConversationRecord, parent_seq: Seq, arrival: f64) -> Result<()> {
     let seq = record.last_seq.checked_add(1).ok_or_else(|| Error::invalid_argument("the conversation is full"))?;
-    message.record.seq = seq;
     if !message.own_id {
         message.record.id = format!("{GIVEN_ID}{seq}");
     }
-    message.record.parent_id = parent_id;
-    if !message.record.created_at.is_finite() {
-        message.record.created_at = now;
+    message.record.seq = seq;
+    message.record.parent_seq = parent_seq;
+    if message.record.created_at.is_finite() {
+        record.updated_at = record.updated_at.max(message.record.created_at);
+    } else {
+        message.record.created_at = arrival;
     }
     record.last_seq = seq;
     record.tokens += u64::from(message.record.tokens);
-    record.updated_at = now;
-    if record.first_text.is_none() && message.record.role == Role::User {
-        record.first_text = title_from(&message.record.text);
-    }
     Ok(())
+}
+
+/// A message is named that is not stored, or was removed.
+pub(super) fn no_such_message() -> Error {
+    Error::not_found(
+        "there is no message with the id that was named in this conversation; conversations.tree() has the ids",
+    )
 }
 
 /// The canonical form of a stored message.

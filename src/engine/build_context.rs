@@ -4,7 +4,7 @@ use super::Engine;
 use super::append::parse_stored;
 use super::event::Event;
 use super::recall::{Evidence, EvidenceRequest, RecallFilter};
-use super::state::Conversation;
+use super::state::{Conversation, MessageMeta};
 use crate::config::Scope;
 use crate::context::{
     Context, ContextInput, Demand, Dropped, EvidenceDocument, GroupSize, Item, Question, RetrievalReport, Room,
@@ -87,7 +87,7 @@ impl Engine {
         loop {
             let erasures = self.erasures.get();
             let context = self.build_context_once(request.clone()).await?;
-            // Something was erased while this was built: what it read may be gone.
+            // Something was erased, or another branch chosen, while this was built: what it read may be gone.
             if erasures == self.erasures.get() {
                 let payload = json!({ "conversationId": request.conversation_id, "tokens": context.tokens });
                 self.emit(&Event::new("context", payload));
@@ -166,9 +166,9 @@ impl Engine {
     async fn newest_turn(&self, id: &str, question: Option<&str>) -> Result<Newest> {
         let (start_seq, last_seq) = {
             let state = self.state.borrow();
-            let conversation = found(state.conversations.get(id))?;
-            let start = conversation.messages.iter().rposition(|message| message.opens_group);
-            (start.map(|index| index as Seq + 1), conversation.loaded_until_seq())
+            let conversation = found(state.conversation(id))?;
+            let start = conversation.path().rev().find(|message| message.opens_group);
+            (start.map(|message| message.seq), conversation.leaf_seq())
         };
         if let Some(text) = question {
             if text.trim().is_empty() {
@@ -186,7 +186,7 @@ impl Engine {
         let start_seq = start_seq.ok_or_else(|| {
             Error::invalid_argument("the conversation has no user message and no question was given; give one")
         })?;
-        let messages = with_messages(self.read_messages(id, start_seq, last_seq, None).await?)?;
+        let messages = with_messages(self.read_path(id, start_seq, last_seq, None).await?)?;
         let counter = self.counter();
         let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
         let tokens =
@@ -244,6 +244,7 @@ impl Engine {
         let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
         let (first_seq, dropped) = {
             let state = &mut *self.state.borrow_mut();
+            state.unsettled.insert(id.to_owned());
             let conversation = state
                 .conversations
                 .get_mut(id)
@@ -263,7 +264,7 @@ impl Engine {
             });
             (first_seq, dropped.into_iter().collect())
         };
-        let records = self.read_messages(id, first_seq, newest.first_seq - 1, None).await?;
+        let records = self.read_path(id, first_seq, newest.first_seq - 1, None).await?;
         let mut groups: Vec<Vec<StoredMessage>> = Vec::new();
         for stored in with_messages(records)? {
             match groups.last_mut() {
@@ -288,8 +289,8 @@ impl Engine {
         }
         let (shown, decision) = {
             let state = self.state.borrow();
-            let conversation = found(state.conversations.get(id))?;
-            let recent_messages = conversation.messages.iter().skip(recent.first_seq.saturating_sub(1) as usize);
+            let conversation = found(state.conversation(id))?;
+            let recent_messages = conversation.path_from(recent.first_seq);
             let shown: Vec<u32> = recent_messages
                 .take_while(|message| message.seq < newest.first_seq)
                 .filter_map(|message| message.document)
@@ -334,9 +335,9 @@ impl Engine {
         let state = self.state.borrow();
         let mut dropped = Vec::new();
         for hit in &evidence.below_floor {
-            let conversation =
-                state.conversation_ids.get(hit.conversation as usize).and_then(|id| state.conversations.get(id));
-            if let Some(message) = conversation.and_then(|conversation| conversation.message(hit.seq)) {
+            if let Some(message) =
+                state.numbered(hit.conversation).and_then(|conversation| conversation.message(hit.seq))
+            {
                 dropped.push(Dropped { id: message.id.clone(), tokens: message.tokens, reason: "below_floor" });
             }
         }
@@ -349,10 +350,8 @@ impl Engine {
 
     fn full_history_tokens(&self, id: &str, per_message_tokens: u32) -> u64 {
         let state = self.state.borrow();
-        state.conversations.get(id).map_or(0, |conversation| {
-            let record = &conversation.stored.value;
-            record.tokens + u64::from(record.last_seq) * u64::from(per_message_tokens)
-        })
+        let tokens = |message: &MessageMeta| u64::from(message.tokens) + u64::from(per_message_tokens);
+        state.conversation(id).map_or(0, |conversation| conversation.path().map(tokens).sum())
     }
 
     fn notes(&self, id: &str) -> Vec<String> {
@@ -360,9 +359,8 @@ impl Engine {
         let has_system_message = self
             .state
             .borrow()
-            .conversations
-            .get(id)
-            .is_some_and(|conversation| conversation.messages.iter().any(|message| message.role == Role::System));
+            .conversation(id)
+            .is_some_and(|conversation| conversation.path().any(|message| message.role == Role::System));
         if has_system_message {
             notes.push("stored system messages are not sent: give the prompt in `system`".to_owned());
         }
@@ -388,7 +386,7 @@ pub(super) struct TurnGroup {
 /// The turn groups after the summary's cursor and before `end_seq`, oldest first.
 pub(super) fn turn_groups(conversation: &Conversation, end_seq: Seq, per_message_tokens: u32) -> Vec<TurnGroup> {
     let mut groups: Vec<TurnGroup> = Vec::new();
-    let unsummarized = conversation.messages.iter().skip(conversation.summarized_until_seq() as usize);
+    let unsummarized = conversation.path_from(conversation.summarized_until_seq().saturating_add(1));
     for message in unsummarized.take_while(|message| message.seq < end_seq) {
         let tokens = message.tokens + per_message_tokens;
         match groups.last_mut() {

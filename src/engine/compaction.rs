@@ -82,7 +82,7 @@ impl Engine {
         loop {
             let is_due = {
                 let state = self.state.borrow();
-                state.conversations.get(id).is_some_and(|found| self.compaction_plan(found, force).is_some())
+                state.conversation(id).is_some_and(|found| self.compaction_plan(found, force).is_some())
             };
             if !is_due {
                 return Ok(SummaryView::from(&self.summary_head(id)));
@@ -96,18 +96,19 @@ impl Engine {
     /// The next range to summarise; `None` when nothing is due or the conversation is not loaded.
     pub(super) fn compaction_plan(&self, conversation: &Conversation, force: bool) -> Option<Plan> {
         let model = self.host.model.as_ref()?;
-        if conversation.messages.is_empty() || conversation.loaded_until_seq() < conversation.stored.value.last_seq {
+        if conversation.path.is_empty() || !conversation.is_loaded() {
             return None;
         }
         let (recent_start_seq, policy) = self.recent_start(conversation);
         let until = conversation.summarized_until_seq();
         let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
+        // Planned in places of the active path, which have no gaps.
+        let covered = conversation.place_of(until.saturating_add(1));
         let messages: Vec<MessageMeta> = conversation
-            .messages
-            .iter()
-            .skip(until as usize)
-            .map(|message| MessageMeta {
-                seq: message.seq,
+            .path_from(until.saturating_add(1))
+            .zip(covered + 1..)
+            .map(|(message, place)| MessageMeta {
+                seq: place,
                 tokens: message.tokens + per_message_tokens,
                 opens_group: message.opens_group,
             })
@@ -116,13 +117,19 @@ impl Engine {
         if !force && unsummarized <= u64::from(policy.high_water_tokens) {
             return None;
         }
-        summary::plan(&PlanInput {
-            summarized_until_seq: until,
+        let plan = summary::plan(&PlanInput {
+            summarized_until_seq: covered,
             messages: &messages,
-            recent_start_seq,
+            recent_start_seq: conversation.place_of(recent_start_seq) + 1,
             policy: &policy,
             fit_tokens: self.fit_tokens(&**model, conversation),
             reach: if force { Reach::All } else { Reach::Watermark },
+        })?;
+        Some(Plan {
+            first_seq: conversation.at_place(plan.first_seq),
+            last_seq: conversation.at_place(plan.last_seq),
+            until_seq: conversation.at_place(plan.until_seq),
+            ..plan
         })
     }
 
@@ -140,7 +147,7 @@ impl Engine {
         }
         let groups = turn_groups(conversation, Seq::MAX, overhead(Format::OpenAi).per_message_tokens);
         let mut used = 0_u32;
-        let mut start = conversation.loaded_until_seq() + 1;
+        let mut start = conversation.leaf_seq() + 1;
         for (index, group) in groups.iter().rev().enumerate() {
             used = used.saturating_add(group.size.tokens);
             if used > recent_tokens && index > 0 {
@@ -171,7 +178,7 @@ impl Engine {
         let (plan, fit_tokens, head_check) = {
             let state = self.state.borrow();
             let conversation =
-                state.conversations.get(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
+                state.conversation(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
             let Some(plan) = self.compaction_plan(conversation, force) else { return Ok(Progress::Overtaken) };
             let check = Check {
                 store: Store::SummaryHeads,
@@ -182,7 +189,7 @@ impl Engine {
         };
         let (mut job, job_check) = self.job(JobKind::Compact, id)?;
         let before = self.summary_head(id);
-        let records = self.read_messages(id, plan.first_seq, plan.last_seq, None).await?;
+        let records = self.read_path(id, plan.first_seq, plan.last_seq, None).await?;
         let sections = self.summarize(&*model, &before, &records, fit_tokens).await?;
         let after = self.advanced_head(&before, &plan, &records, &sections);
         let hashes = records.iter().map(|record| record.content_hash.clone()).collect();
@@ -190,7 +197,7 @@ impl Engine {
         let stored = Stored::new(after)?;
         (job.attempts, job.not_before, job.last_error, job.done_until_seq) = (0, 0.0, None, plan.last_seq);
         let stored_job = Stored::new(job)?;
-        let commit = Commit {
+        let mut commit = Commit {
             checks: vec![head_check, job_check],
             puts: vec![
                 (Store::SummaryHeads, key![id], stored.record()),
@@ -200,6 +207,7 @@ impl Engine {
             strict: true,
             ..Commit::default()
         };
+        self.put_checkpoint(id, &stored.value, &mut commit).await?;
         self.ensure_open()?;
         if !self.host.storage.commit(commit).await? {
             return Ok(Progress::Overtaken);

@@ -47,6 +47,14 @@ pub struct NewConversation {
     pub project_id: Option<String>,
     /// False: a temporary chat. Default true.
     pub remember: Option<bool>,
+    /// When it was made, where it was made elsewhere, milliseconds since 1970; by default now.
+    pub created_at: Option<f64>,
+    /// When it was changed last, milliseconds since 1970; by default as `created_at`.
+    pub updated_at: Option<f64>,
+    /// The app that it is imported from.
+    pub source: Option<String>,
+    /// Hash of what is imported.
+    pub import_hash: Option<String>,
 }
 
 impl FromFields for NewConversation {
@@ -58,6 +66,10 @@ impl FromFields for NewConversation {
             title: fields.take("title"),
             project_id: fields.take("projectId"),
             remember: fields.take("remember"),
+            created_at: fields.take("createdAt"),
+            updated_at: fields.take("updatedAt"),
+            source: fields.take("source"),
+            import_hash: fields.take("importHash"),
         }
     }
 }
@@ -73,6 +85,10 @@ pub struct ConversationUpdate {
     pub project_id: Option<Option<String>>,
     /// Whether it is remembered from now on.
     pub remember: Option<bool>,
+    /// The app that it was imported from.
+    pub source: Option<String>,
+    /// Hash of what was imported. Setting it, or `source`, alone is no change that `updatedAt` tells.
+    pub import_hash: Option<String>,
 }
 
 impl FromFields for ConversationUpdate {
@@ -84,6 +100,8 @@ impl FromFields for ConversationUpdate {
             title: fields.given("title"),
             project_id: fields.given("projectId"),
             remember: fields.take("remember"),
+            source: fields.take("source"),
+            import_hash: fields.take("importHash"),
         }
     }
 }
@@ -104,10 +122,14 @@ pub struct ConversationView {
     pub created_at: f64,
     /// Milliseconds since 1970.
     pub updated_at: f64,
-    /// Number of messages, and the position of the newest; 0 when there is none.
+    /// Number of messages, those of every branch.
     pub message_count: Seq,
-    /// Tokens of all messages.
+    /// Tokens of all messages, those of every branch.
     pub tokens: u64,
+    /// The app that it was imported from.
+    pub source: Option<String>,
+    /// Hash of what was imported, as the importer gave it.
+    pub import_hash: Option<String>,
 }
 
 /// A page of conversations, newest first.
@@ -129,8 +151,10 @@ impl From<&ConversationRecord> for ConversationView {
             remember: record.remember,
             created_at: record.created_at,
             updated_at: record.updated_at,
-            message_count: record.last_seq,
+            message_count: record.last_seq.saturating_sub(record.removed),
             tokens: record.tokens,
+            source: record.source.clone(),
+            import_hash: record.import_hash.clone(),
         }
     }
 }
@@ -182,18 +206,23 @@ impl Engine {
         born: u32,
         checks: Vec<Check>,
     ) -> Result<Option<ConversationView>> {
-        let now = self.now_ms();
+        let created_at = new.created_at.unwrap_or_else(|| self.now_ms());
         let record = Stored::new(ConversationRecord {
             id: new.id.clone(),
             born,
             title: new.title.clone().filter(|title| !title.trim().is_empty()),
             project_id: new.project_id.clone(),
             remember: new.remember.unwrap_or(true),
-            created_at: now,
-            updated_at: now,
+            created_at,
+            updated_at: new.updated_at.unwrap_or(created_at),
             last_seq: 0,
             tokens: 0,
             first_text: None,
+            active_leaf: None,
+            removed: 0,
+            imported_until_seq: 0,
+            source: new.source.clone(),
+            import_hash: new.import_hash.clone(),
         })?;
         let births = Stored::new(Births { last: born })?;
         let mut commit = Commit {
@@ -216,6 +245,8 @@ impl Engine {
                 attempts: 0,
                 not_before: 0.0,
                 last_error: None,
+                epoch: 0,
+                skipped: Vec::new(),
             })?;
             commit.puts.push((Store::Jobs, job_key(kind, &new.id), job.record()));
             jobs.push(job);
@@ -281,7 +312,12 @@ impl Engine {
                 record.project_id = project_id.clone().filter(|id| !id.is_empty());
             }
             record.remember = update.remember.unwrap_or(record.remember);
-            record.updated_at = self.now_ms();
+            let is_import = update.source.is_some() || update.import_hash.is_some();
+            if !is_import || update.title.is_some() || update.project_id.is_some() || update.remember.is_some() {
+                record.updated_at = self.now_ms();
+            }
+            record.source = update.source.clone().or(record.source);
+            record.import_hash = update.import_hash.clone().or(record.import_hash);
             let stored = Stored::new(record)?;
             let commit = Commit {
                 checks: vec![check],

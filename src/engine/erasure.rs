@@ -4,23 +4,25 @@ use super::Engine;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::event::Event;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
-use super::state::State;
+use super::state::{FactCounters, State};
 use super::stored::{Stored, encode};
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::ports::{Commit, Store};
-use crate::records::JobKind;
+use crate::records::{FactRecord, JobKind};
 use serde::Serialize;
 use serde_json::json;
 
-/// What is to be erased: exactly one of the fields.
+/// What is to be erased: exactly one of the fields, but for `message_id`, which goes with its conversation.
 #[derive(Clone, Debug, Default)]
 pub struct EraseRequest {
     /// Everything of this user.
     pub user: bool,
     /// A conversation with its messages, vectors, summaries and the facts that it alone is the source of.
     pub conversation_id: Option<String>,
+    /// With a conversation: only this message of it, with what was made from it. What follows it stays.
+    pub message_id: Option<String>,
     /// A fact, its history included.
     pub fact_id: Option<String>,
 }
@@ -32,6 +34,7 @@ impl FromFields for EraseRequest {
         Self {
             user: fields.take_or("user", bool::default()),
             conversation_id: fields.take("conversationId"),
+            message_id: fields.take("messageId"),
             fact_id: fields.take("factId"),
         }
     }
@@ -61,11 +64,17 @@ impl Engine {
     /// `not_found`, `invalid_argument` unless exactly one thing is named.
     pub async fn erase(&self, request: EraseRequest) -> Result<Erased> {
         self.ensure_open()?;
-        match (request.user, &request.conversation_id, &request.fact_id) {
-            (true, None, None) => self.erase_user().await,
-            (false, Some(id), None) => self.erase_conversation(id).await,
-            (false, None, Some(id)) => self.erase_fact(id).await,
-            _ => Err(Error::invalid_argument("name exactly one of user, conversationId and factId")),
+        match (request.user, &request.conversation_id, &request.message_id, &request.fact_id) {
+            (true, None, None, None) => self.erase_user().await,
+            (false, Some(id), None, None) => self.erase_conversation(id).await,
+            (false, Some(id), Some(message_id), None) => {
+                let (_, erased) = self.remove_messages(id, message_id, false).await?;
+                Ok(Erased { erased, remains: vec![REMAINS.to_owned()] })
+            }
+            (false, None, None, Some(id)) => self.erase_fact(id).await,
+            _ => Err(Error::invalid_argument(
+                "name exactly one of user, conversationId (with messageId for one message of it) and factId",
+            )),
         }
     }
 
@@ -118,7 +127,7 @@ impl Engine {
                 commit.deletes.push((Store::Jobs, job_key(kind, id)));
             }
             let facts = self.facts_from(id);
-            let counters = self.delete_facts(&facts, &mut commit).await?;
+            let counters = self.delete_facts(&facts, &[], &mut commit).await?;
             if !facts.is_empty() {
                 erased.insert(Store::Facts.name().to_owned(), facts.len().into());
             }
@@ -141,7 +150,7 @@ impl Engine {
             self.refresh_facts().await?;
             let facts = vec![self.existing_fact(id)?.id];
             let mut commit = Commit { strict: true, ..Commit::default() };
-            let counters = self.delete_facts(&facts, &mut commit).await?;
+            let counters = self.delete_facts(&facts, &[], &mut commit).await?;
             if self.host.storage.commit(commit).await? {
                 forget_in_memory(&mut self.state.borrow_mut(), &facts, counters);
                 let mut erased = serde_json::Map::new();
@@ -185,18 +194,23 @@ impl Engine {
     /// Facts that were extracted from this conversation.
     fn facts_from(&self, conversation_id: &str) -> Vec<String> {
         let state = self.state.borrow();
-        let from = |fact: &&crate::records::FactRecord| fact.source.conversation_id.as_deref() == Some(conversation_id);
+        let from = |fact: &&FactRecord| fact.source.conversation_id.as_deref() == Some(conversation_id);
         state.facts.values().filter(from).map(|fact| fact.id.clone()).collect()
     }
 
-    /// Adds the removal of facts, their links and audit entries to a transaction, locked by the fact counters.
-    async fn delete_facts(
+    /// Adds the removal of facts, their links and audit entries to a transaction, locked by the fact counters, and facts
+    /// that have another source now.
+    pub(super) async fn delete_facts(
         &self,
         facts: &[String],
+        moved: &[FactRecord],
         commit: &mut Commit,
-    ) -> Result<Option<Stored<super::state::FactCounters>>> {
-        if facts.is_empty() {
+    ) -> Result<Option<Stored<FactCounters>>> {
+        if facts.is_empty() && moved.is_empty() {
             return Ok(None);
+        }
+        for fact in moved {
+            commit.puts.push((Store::Facts, key![fact.id.as_str()], encode(fact)?));
         }
         for id in facts {
             commit.deletes.push((Store::Facts, key![id.as_str()]));
@@ -212,7 +226,7 @@ impl Engine {
     }
 }
 
-fn forget_in_memory(state: &mut State, facts: &[String], counters: Option<Stored<super::state::FactCounters>>) {
+pub(super) fn forget_in_memory(state: &mut State, facts: &[String], counters: Option<Stored<FactCounters>>) {
     for id in facts {
         if let Some(number) = fact_number(id) {
             state.facts.remove(&number);

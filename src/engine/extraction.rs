@@ -6,13 +6,15 @@ use super::append::parse_stored;
 use super::event::Event;
 use super::jobs::Progress;
 use super::loading::job_key;
+use super::state::MessageMeta;
 use super::stored::Stored;
 use crate::error::Result;
 use crate::facts::{
     self, ApplyInput, Candidate, Decision, FactOperation, JudgeItem, Neighbour, Rejection, Resolution, SourceMessage,
 };
+use crate::message::{Role, Seq};
 use crate::ports::{Commit, LanguageModel, Store};
-use crate::records::{FactRecord, FactStatus, JobKind, MessageRecord};
+use crate::records::{FactRecord, FactStatus, JobKind, JobRecord, MessageRecord};
 use crate::sorting;
 use serde_json::json;
 
@@ -21,7 +23,7 @@ const INPUT_SHARE: f64 = 0.5;
 /// Most tokens of messages in one call: facts of a long stretch are better found piece by piece.
 const MOST_INPUT_TOKENS: u32 = 6_000;
 /// Messages read for one batch.
-const BATCH_MESSAGES: u32 = 100;
+const BATCH_MESSAGES: usize = 100;
 
 impl Engine {
     /// Extracts facts from the next messages of a conversation.
@@ -30,8 +32,8 @@ impl Engine {
         self.refresh(id).await?;
         self.refresh_facts().await?;
         let (mut job, job_check) = self.job(JobKind::Extract, id)?;
-        let from = job.done_until_seq + 1;
-        let records = self.read_messages(id, from, from.saturating_add(BATCH_MESSAGES - 1), None).await?;
+        let batch = self.unread_batch(id, &job);
+        let records = self.read_seqs(id, &batch).await?;
         let messages = source_messages(&records)?;
         let existing = self.all_facts();
         let counter = self.counter();
@@ -61,7 +63,10 @@ impl Engine {
             numbers,
             now_ms: self.now_ms(),
         });
-        job.done_until_seq = extraction.covered_until_seq;
+        job.skipped.retain(|seq| *seq > extraction.covered_until_seq || batch.binary_search(seq).is_err());
+        if extraction.covered_until_seq > job.done_until_seq {
+            self.pass(id, extraction.covered_until_seq, &mut job);
+        }
         (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
         let stored = Stored::new(job)?;
         let mut commit = Commit {
@@ -90,6 +95,34 @@ impl Engine {
             }
         }
         Ok(Progress::Made)
+    }
+
+    /// The messages of the active path to read next: those that were passed while they were on no active path, then the
+    /// ones behind the cursor. What was imported is not read.
+    fn unread_batch(&self, id: &str, job: &JobRecord) -> Vec<Seq> {
+        let state = self.state.borrow();
+        let Some(conversation) = state.conversation(id) else { return Vec::new() };
+        let returned = job.skipped.iter().copied().filter(|seq| conversation.is_active(*seq));
+        let unread = conversation.path_from(job.done_until_seq.saturating_add(1)).filter(|message| !message.imported);
+        returned.chain(unread.map(|message| message.seq)).take(BATCH_MESSAGES).collect()
+    }
+
+    /// Moves the cursor up to the next message that is still to be read, and notes what other branches have in between.
+    fn pass(&self, id: &str, covered_until_seq: Seq, job: &mut JobRecord) {
+        let state = self.state.borrow();
+        let Some(conversation) = state.conversation(id) else { return };
+        let next = conversation.path_from(covered_until_seq + 1).find(|message| !message.imported);
+        let until = next.map_or(conversation.loaded_until_seq(), |message| message.seq - 1);
+        let passed = conversation.messages.iter().skip(job.done_until_seq as usize);
+        let is_skipped = |message: &&MessageMeta| {
+            message.role == Role::User
+                && !message.imported
+                && !message.is_removed
+                && !conversation.is_active(message.seq)
+        };
+        let passed = passed.take_while(|message| message.seq <= until).filter(is_skipped);
+        job.skipped.extend(passed.map(|message| message.seq));
+        job.done_until_seq = until;
     }
 
     /// Decides what becomes of candidates: by rule where that is clear, else by the judge.

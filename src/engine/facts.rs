@@ -213,9 +213,7 @@ impl Engine {
     pub(super) fn take_changes_in(&self, changes: &Changes, counters: Stored<FactCounters>) {
         let state = &mut *self.state.borrow_mut();
         for fact in &changes.puts {
-            if let Some(number) = fact_number(&fact.id) {
-                state.facts.insert(number, fact.clone());
-            }
+            state.put_fact(fact.clone());
         }
         state.fact_counters = Some(counters);
     }

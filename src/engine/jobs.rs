@@ -9,7 +9,7 @@ use super::loading::{job_key, model_of};
 use super::state::Conversation;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
-use crate::message::{Role, Seq};
+use crate::message::Role;
 use crate::ports::{Check, Commit, Store};
 use crate::records::{JobKind, JobRecord};
 use crate::sorted_map::SortedMap;
@@ -182,7 +182,8 @@ impl Engine {
     pub fn next_retry_at(&self) -> Option<f64> {
         let now = self.now_ms();
         let state = self.state.borrow();
-        let waiting = state.conversations.values().flat_map(|conversation| {
+        let unsettled = state.unsettled.iter().filter_map(|id| state.conversation(id));
+        let waiting = unsettled.flat_map(|conversation| {
             conversation
                 .jobs
                 .values()
@@ -204,27 +205,39 @@ impl Engine {
     pub(super) fn due_jobs(&self) -> usize {
         let now = self.now_ms();
         let state = self.state.borrow();
-        let due = |conversation: &&Conversation| {
+        let due = |conversation: &Conversation| {
             conversation.jobs.values().filter(|job| self.is_due(&job.value, conversation, now)).count()
         };
-        state.conversations.values().map(|conversation| due(&conversation)).sum()
+        state.conversations.values().map(|conversation| due(conversation)).sum()
     }
 
-    /// The most urgent due job: embedding before compaction before extraction.
+    /// The most urgent due job: embedding before compaction before extraction. Conversations without any work left are not
+    /// looked at again until they change.
     fn next_due(&self) -> Option<(JobKind, String)> {
         let now = self.now_ms();
-        let state = self.state.borrow();
-        let mut due: Vec<(JobKind, &String)> = Vec::new();
-        for (id, conversation) in state.conversations.iter() {
-            due.extend(
-                conversation
-                    .jobs
-                    .values()
-                    .filter(|job| self.is_due(&job.value, conversation, now))
-                    .map(|job| (job.value.kind, id)),
-            );
+        let state = &mut *self.state.borrow_mut();
+        let mut due: Option<(JobKind, String)> = None;
+        let mut settled = Vec::new();
+        for id in state.unsettled.iter() {
+            let Some(conversation) = state.conversation(id) else { continue };
+            let mut is_settled = true;
+            for job in conversation.jobs.values().map(|job| &job.value) {
+                is_settled &= !self.is_behind(job, conversation);
+                if self.is_due(job, conversation, now) && due.as_ref().is_none_or(|(kind, _)| job.kind < *kind) {
+                    due = Some((job.kind, id.clone()));
+                }
+            }
+            if is_settled {
+                settled.push(id.clone());
+            }
+            if due.as_ref().is_some_and(|(kind, _)| *kind == JobKind::Embed) {
+                break;
+            }
         }
-        due.into_iter().min().map(|(kind, id)| (kind, id.clone()))
+        for id in &settled {
+            state.unsettled.remove(id);
+        }
+        due
     }
 
     fn is_due(&self, job: &JobRecord, conversation: &Conversation, now_ms: f64) -> bool {
@@ -246,27 +259,28 @@ impl Engine {
             JobKind::Compact => {
                 self.host.model.is_some()
                     && self.options.policy.compaction.automatic
+                    && record.imported_until_seq < record.last_seq
                     && self.compaction_plan(conversation, false).is_some()
             }
             JobKind::Extract => {
                 self.host.model.is_some()
                     && self.options.policy.facts.extract
                     && record.remember
-                    && self.unread_user_messages(job.done_until_seq, conversation)
+                    && self.unread_user_messages(job, conversation)
                         >= self.options.policy.facts.batch_messages.max(1) as usize
             }
         }
     }
 
-    /// User messages after a position. Counted from what is loaded; a conversation that is not loaded yet counts as
-    /// behind when its record says so.
-    fn unread_user_messages(&self, done_until_seq: Seq, conversation: &Conversation) -> usize {
-        if conversation.loaded_until_seq() < conversation.stored.value.last_seq {
-            return (conversation.stored.value.last_seq - done_until_seq.min(conversation.stored.value.last_seq))
-                as usize;
+    /// User messages of the active path that extraction has not read. Counted from what is loaded; a conversation that is
+    /// not loaded yet counts as behind when its record says so.
+    fn unread_user_messages(&self, job: &JobRecord, conversation: &Conversation) -> usize {
+        if !conversation.is_loaded() {
+            return conversation.stored.value.last_seq.saturating_sub(job.done_until_seq) as usize;
         }
-        let start = done_until_seq as usize;
-        conversation.messages.iter().skip(start).filter(|message| message.role == Role::User).count()
+        let unread = conversation.path_from(job.done_until_seq.saturating_add(1));
+        let returned = job.skipped.iter().filter(|seq| conversation.is_active(**seq)).count();
+        unread.filter(|message| message.role == Role::User && !message.imported).count() + returned
     }
 
     /// A job's record, and the check that it is still so.
@@ -281,24 +295,41 @@ impl Engine {
     }
 
     pub(super) fn put_job(&self, conversation_id: &str, stored: Stored<JobRecord>) {
-        if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(conversation_id) {
+        let state = &mut *self.state.borrow_mut();
+        if let Some(conversation) = state.conversations.get_mut(conversation_id) {
             conversation.jobs.insert(stored.value.kind, stored);
+            state.unsettled.insert(conversation_id.to_owned());
         }
     }
 
-    /// Jobs that were given up get new tries with new messages: their records go into the append's transaction.
-    pub(super) fn revive_jobs(&self, conversation_id: &str, commit: &mut Commit) -> Result<Vec<Stored<JobRecord>>> {
-        let most = self.options.policy.limits.job_attempts;
-        let state = self.state.borrow();
-        let jobs = state.conversations.get(conversation_id).map(|conversation| &conversation.jobs);
-        let mut revived = Vec::new();
-        for (kind, job) in jobs.into_iter().flat_map(SortedMap::iter).filter(|(_, job)| job.value.attempts >= most) {
-            let key = job_key(*kind, conversation_id);
-            let fresh = Stored::new(JobRecord { attempts: 0, not_before: 0.0, ..job.value.clone() })?;
-            commit.checks.push(job.check(Store::Jobs, key.clone()));
-            commit.puts.push((Store::Jobs, key, fresh.record()));
-            revived.push(fresh);
+    /// A job that was given up gets new tries, since there are new messages.
+    pub(super) fn revive(&self, job: &mut JobRecord) {
+        if job.attempts >= self.options.policy.limits.job_attempts {
+            (job.attempts, job.not_before) = (0, 0.0);
         }
-        Ok(revived)
+    }
+
+    /// Changes the job records of a conversation in a transaction: those that `change` leaves another than they were.
+    pub(super) fn change_jobs(
+        &self,
+        conversation_id: &str,
+        commit: &mut Commit,
+        change: &dyn Fn(&mut JobRecord),
+    ) -> Result<Vec<Stored<JobRecord>>> {
+        let state = self.state.borrow();
+        let jobs = state.conversation(conversation_id).map(|conversation| &conversation.jobs);
+        let mut changed = Vec::new();
+        for (kind, job) in jobs.into_iter().flat_map(SortedMap::iter) {
+            let mut record = job.value.clone();
+            change(&mut record);
+            if record != job.value {
+                let key = job_key(*kind, conversation_id);
+                let stored = Stored::new(record)?;
+                commit.checks.push(job.check(Store::Jobs, key.clone()));
+                commit.puts.push((Store::Jobs, key, stored.record()));
+                changed.push(stored);
+            }
+        }
+        Ok(changed)
     }
 }

@@ -17,6 +17,8 @@ use serde::Serialize;
 const SCHEMA_VERSION: u32 = 100;
 /// Records read in one go.
 const PAGE: usize = 1_000;
+/// Messages of other branches that are read over rather than read around.
+const READ_OVER: Seq = 32;
 
 #[derive(Serialize)]
 struct Schema {
@@ -120,6 +122,11 @@ impl Engine {
         {
             let state = &mut *self.state.borrow_mut();
             state.put_conversation(Stored::read(Store::Conversations, &record)?);
+            if state.conversation(id).is_some_and(|known| known.removed != known.stored.value.removed) {
+                // Messages were removed elsewhere: what is known of the tree does not hold.
+                state.unload(id);
+                self.erasures.set(self.erasures.get() + 1);
+            }
             if let Some(conversation) = state.conversations.get_mut(id) {
                 conversation.summary = head.map(|head| Stored::read(Store::SummaryHeads, &head)).transpose()?;
                 for record in records.flatten() {
@@ -129,7 +136,89 @@ impl Engine {
             }
         }
         self.load_messages(id).await?;
+        self.follow_leaf(id);
+        self.index_returned(id).await?;
         self.load_vectors(id).await
+    }
+
+    /// Makes the active path the one of the record. A context that is being built on the former one starts over.
+    pub(super) fn follow_leaf(&self, id: &str) {
+        if self.state.borrow_mut().follow_leaf(id) {
+            self.erasures.set(self.erasures.get() + 1);
+        }
+    }
+
+    /// Puts messages that came back onto the active path into the index again, with their vectors.
+    pub(super) async fn index_returned(&self, id: &str) -> Result<()> {
+        loop {
+            let returned: Vec<Seq> = {
+                let state = self.state.borrow();
+                let Some(conversation) = state.conversation(id) else { return Ok(()) };
+                conversation.returned.iter().copied().take(PAGE).collect()
+            };
+            if returned.is_empty() {
+                return Ok(());
+            }
+            let records = self.read_seqs(id, &returned).await?;
+            let model = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder));
+            let mut vectors = Vec::new();
+            if model.is_some() {
+                let keys: Vec<Key> = records.iter().map(|record| key![id, record.seq, 0_u32]).collect();
+                let found = self.host.storage.get(keys.iter().map(|key| (Store::Embeddings, key.clone())).collect());
+                vectors = keys.into_iter().zip(found.await?).collect();
+            }
+            self.take_returned_in(id, &returned, &records);
+            for (key, record) in &vectors {
+                if let (Some(record), Some(model)) = (record, &model) {
+                    self.take_vector_in(id, key, record, model)?;
+                }
+            }
+        }
+    }
+
+    fn take_returned_in(&self, id: &str, returned: &[Seq], records: &[MessageRecord]) {
+        let state = &mut *self.state.borrow_mut();
+        let Some(conversation) = state.conversations.get_mut(id) else { return };
+        let number = conversation.number;
+        for record in records.iter().filter(|record| conversation.path.binary_search(&record.seq).is_ok()) {
+            let message = conversation.messages.get_mut(record.seq.saturating_sub(1) as usize);
+            if let Some(message) = message.filter(|message| message.document.is_none()) {
+                message.document = state.index.add(&document_of(number, record));
+            }
+        }
+        conversation.returned.retain(|seq| returned.binary_search(seq).is_err());
+    }
+
+    /// The messages at these positions (rising); what was removed is not among them.
+    pub(super) async fn read_seqs(&self, id: &str, seqs: &[Seq]) -> Result<Vec<MessageRecord>> {
+        let mut found = Vec::with_capacity(seqs.len());
+        let mut start = 0;
+        for (index, seq) in seqs.iter().enumerate() {
+            if seqs.get(index + 1).is_some_and(|next| *next <= seq.saturating_add(READ_OVER)) {
+                continue;
+            }
+            let records = self.read_messages(id, seqs[start], *seq, None).await?;
+            found.extend(records.into_iter().filter(|one| !one.removed && seqs.binary_search(&one.seq).is_ok()));
+            start = index + 1;
+        }
+        Ok(found)
+    }
+
+    /// The messages of the active path in a range, both ends inclusive.
+    pub(super) async fn read_path(
+        &self,
+        id: &str,
+        from: Seq,
+        to: Seq,
+        limit: Option<u32>,
+    ) -> Result<Vec<MessageRecord>> {
+        let seqs: Vec<Seq> = {
+            let state = self.state.borrow();
+            let Some(conversation) = state.conversation(id) else { return Ok(Vec::new()) };
+            let path = conversation.path_from(from).map(|message| message.seq).take_while(|seq| *seq <= to);
+            path.take(limit.map_or(usize::MAX, |limit| limit as usize)).collect()
+        };
+        self.read_seqs(id, &seqs).await
     }
 
     /// Every remembered conversation, for a search that is not limited to one.
@@ -138,8 +227,7 @@ impl Engine {
             let state = self.state.borrow();
             let behind = |conversation: &Conversation| {
                 conversation.stored.value.remember
-                    && (conversation.loaded_until_seq() < conversation.stored.value.last_seq
-                        || conversation.vectors_until_seq < embedded_until(conversation))
+                    && (!conversation.is_loaded() || conversation.vectors_until_seq < embedded_until(conversation))
             };
             state.conversations.iter().filter(|(_, value)| behind(value)).map(|(id, _)| id.clone()).collect()
         };
@@ -183,18 +271,15 @@ impl Engine {
         if record.seq != conversation.loaded_until_seq() + 1 {
             return;
         }
-        let document = if record.role == Role::System {
-            None
-        } else {
-            state.index.add(&Document {
-                conversation: conversation.number,
-                seq: record.seq,
-                role: record.role,
-                speaker: record.name.as_deref(),
-                created_at_ms: record.created_at,
-                text: &record.text,
-            })
-        };
+        let has_text = record.role != Role::System && !record.text.trim().is_empty();
+        // Which of several branches a message is on is known when all are there; behind the leaf it is on none that counts.
+        let may_be_active = record.seq <= conversation.stored.value.leaf();
+        let document =
+            if has_text && may_be_active { state.index.add(&document_of(conversation.number, record)) } else { None };
+        if conversation.stored.value.is_linear() {
+            conversation.path.push(record.seq);
+            conversation.placed_until_seq = record.seq;
+        }
         conversation.messages.push(MessageMeta {
             seq: record.seq,
             id: record.id.clone(),
@@ -202,6 +287,10 @@ impl Engine {
             created_at: record.created_at,
             tokens: record.tokens,
             opens_group: record.opens_group,
+            parent_seq: record.parent_seq,
+            has_text,
+            imported: record.imported,
+            is_removed: record.removed,
             document,
         });
     }
@@ -263,11 +352,20 @@ impl Engine {
         state.facts.clear();
         for (_, record) in &facts {
             let fact: FactRecord = decode(Store::Facts, record)?;
-            if let Some(number) = fact_number(&fact.id) {
-                state.facts.insert(number, fact);
-            }
+            state.put_fact(fact);
         }
         Ok(())
+    }
+}
+
+fn document_of(conversation: u32, record: &MessageRecord) -> Document<'_> {
+    Document {
+        conversation,
+        seq: record.seq,
+        role: record.role,
+        speaker: record.name.as_deref(),
+        created_at_ms: record.created_at,
+        text: &record.text,
     }
 }
 

@@ -5,6 +5,7 @@
 //! ([`crate::store::Commit`]), so an operation that lost a race re-reads and decides again. Callbacks of the app are
 //! never awaited inside a transaction.
 
+mod active_path;
 mod append;
 mod build_context;
 mod callback;
@@ -17,10 +18,13 @@ mod extraction;
 mod facts;
 mod jobs;
 mod loading;
+mod path_change;
 mod recall;
+mod removal;
 mod state;
 mod stats;
 mod stored;
+mod tree;
 mod turnstile;
 
 pub use append::{AppendRequest, Appended};
@@ -30,8 +34,11 @@ pub use conversations::{ConversationPage, ConversationUpdate, ConversationView, 
 pub use erasure::{EraseRequest, Erased};
 pub use event::Event;
 pub use facts::{FactFilter, FactUpdate, NewFact};
+pub use path_change::Invalidated;
 pub use recall::{RecallRequest, RecalledGroup};
+pub use removal::RemoveRequest;
 pub use stats::Stats;
+pub use tree::{EditRequest, Edited, LeafRequest, TreeNode, Turned};
 
 use crate::config::Policy;
 use crate::error::{Code, Error, Result};
@@ -85,7 +92,7 @@ pub struct Engine {
     writes: Turnstile,
     working: Cell<bool>,
     closed: Cell<bool>,
-    /// Erasures so far: what was read before one is not given out after it.
+    /// Erasures and turns of active paths so far: what was read before one is not given out after it.
     erasures: Cell<u32>,
 }
 

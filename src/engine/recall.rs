@@ -267,12 +267,15 @@ impl Engine {
         let number = |id: Option<&str>| id.and_then(|id| state.conversations.get(id)).map(|value| value.number);
         let current = number(request.current);
         // Asked for every candidate: what holds for a whole conversation is decided once.
-        let is_open: Vec<bool> =
-            state.conversation_ids.iter().map(|id| is_searched(&state, request, current, id)).collect();
+        let open: Vec<Option<&Conversation>> =
+            state.conversation_ids.iter().map(|id| searched(&state, request, current, id)).collect();
         let admits = |conversation: u32, seq: Seq| {
-            is_open.get(conversation as usize).is_some_and(|is_open| *is_open)
-                && !(Some(conversation) == current && seq >= request.shown_from_seq)
-                && passes_filter(&state, request.filter, conversation, seq)
+            !(Some(conversation) == current && seq >= request.shown_from_seq)
+                && open
+                    .get(conversation as usize)
+                    .copied()
+                    .flatten()
+                    .is_some_and(|found| found.is_active(seq) && passes_filter(found, request.filter, seq))
         };
         state.index.search(&SearchRequest {
             text: request.text,
@@ -287,28 +290,40 @@ impl Engine {
         })
     }
 
+    /// Hits and their neighbours on the active path. Groups are made in places of the path, which have no gaps.
     fn expand(&self, hits: &[Hit], request: &EvidenceRequest<'_>) -> Vec<MessageGroup> {
         let state = self.state.borrow();
-        let by_number =
-            |number: u32| state.conversation_ids.get(number as usize).and_then(|id| state.conversations.get(id));
-        let current = request.current.and_then(|id| state.conversations.get(id));
+        let current = request.current.and_then(|id| state.conversation(id));
         let ranges: Vec<Range> = current
-            .map(|found| Range { conversation: found.number, first_seq: request.shown_from_seq, last_seq: Seq::MAX })
+            .map(|found| Range {
+                conversation: found.number,
+                first_seq: found.place_of(request.shown_from_seq) + 1,
+                last_seq: Seq::MAX,
+            })
             .into_iter()
             .collect();
         let texts: Vec<u64> = request.shown.iter().map(|document| state.index.content_hash(*document)).collect();
-        expand_without(
-            hits,
+        let placed =
+            |hit: &Hit| state.numbered(hit.conversation).map(|found| Hit { seq: found.place_of(hit.seq) + 1, ..*hit });
+        let hits: Vec<Hit> = hits.iter().filter_map(placed).collect();
+        let mut groups = expand_without(
+            &hits,
             &GroupRequest {
                 before: request.before,
                 after: request.after,
-                turn_group: &|conversation, seq| {
-                    by_number(conversation).map_or((seq, seq), |found| turn_group(found, seq))
+                turn_group: &|number, place| {
+                    state.numbered(number).map_or((place, place), |found| turn_group(found, place))
                 },
-                last_seq: &|conversation| by_number(conversation).map_or(0, Conversation::loaded_until_seq),
+                last_seq: &|number| state.numbered(number).map_or(0, |found| found.path.len() as Seq),
             },
             &Present { ranges: &ranges, texts: &texts },
-        )
+        );
+        for group in &mut groups {
+            let Some(found) = state.numbered(group.conversation) else { continue };
+            let seqs = group.seqs.iter_mut().chain(group.hits.iter_mut().map(|hit| &mut hit.seq));
+            seqs.for_each(|seq| *seq = found.at_place(*seq));
+        }
+        groups
     }
 
     /// Groups reduced to their hits once hits and better groups fill the room: what cannot be shown is not read.
@@ -319,10 +334,7 @@ impl Engine {
         unread: &mut Vec<(String, u32)>,
     ) -> Vec<MessageGroup> {
         let state = self.state.borrow();
-        let message = |group: &MessageGroup, seq: Seq| {
-            let id = state.conversation_ids.get(group.conversation as usize)?;
-            state.conversations.get(id)?.message(seq)
-        };
+        let message = |group: &MessageGroup, seq: Seq| state.numbered(group.conversation)?.message(seq);
         let tokens =
             |group: &MessageGroup, seq: Seq| message(group, seq).map_or(0, |found| found.tokens + MARKER_TOKENS);
         let mut used: u32 =
@@ -357,7 +369,9 @@ impl Engine {
         }
         for record in self.host.storage.get(keys).await?.into_iter().flatten() {
             let record: MessageRecord = super::stored::decode(crate::ports::Store::Messages, &record)?;
-            evidence.records.insert((record.conversation_id.clone(), record.seq), record);
+            if !record.removed {
+                evidence.records.insert((record.conversation_id.clone(), record.seq), record);
+            }
         }
         Ok(())
     }
@@ -422,34 +436,39 @@ impl Engine {
     }
 }
 
-/// Whether a conversation is searched at all: it is there, remembered or the current one, and of the wanted project.
-fn is_searched(state: &State, request: &EvidenceRequest<'_>, current: Option<u32>, id: &String) -> bool {
-    let Some(found) = state.conversations.get(id) else { return false };
+/// A conversation that is searched at all: it is there, remembered or the current one, and of the wanted project.
+fn searched<'a>(
+    state: &'a State,
+    request: &EvidenceRequest<'_>,
+    current: Option<u32>,
+    id: &str,
+) -> Option<&'a Conversation> {
+    let found = state.conversation(id)?;
     let record = &found.stored.value;
     let project_id = &request.filter.project_id;
-    (record.remember || Some(found.number) == current) && (project_id.is_none() || *project_id == record.project_id)
+    let is_wanted = project_id.is_none() || *project_id == record.project_id;
+    (is_wanted && (record.remember || Some(found.number) == current)).then_some(found)
 }
 
 /// Whether a message is of a wanted role and time.
-fn passes_filter(state: &State, filter: &RecallFilter, conversation: u32, seq: Seq) -> bool {
+fn passes_filter(conversation: &Conversation, filter: &RecallFilter, seq: Seq) -> bool {
     if filter.roles.is_none() && filter.since.is_none() && filter.until.is_none() {
         return true;
     }
-    let found = state.conversation_ids.get(conversation as usize).and_then(|id| state.conversations.get(id));
-    found.and_then(|conversation| conversation.message(seq)).is_some_and(|message| {
+    conversation.message(seq).is_some_and(|message| {
         filter.roles.as_ref().is_none_or(|roles| roles.contains(&message.role))
             && filter.since.is_none_or(|since| message.created_at >= since)
             && filter.until.is_none_or(|until| message.created_at <= until)
     })
 }
 
-/// First and last position of the turn group that a message is in.
-fn turn_group(conversation: &Conversation, seq: Seq) -> (Seq, Seq) {
-    let index = (seq as usize).saturating_sub(1);
-    let start = conversation.messages.iter().take(index + 1).rposition(|message| message.opens_group).unwrap_or(0);
-    let end = conversation.messages.iter().skip(index + 1).position(|message| message.opens_group);
-    let last = end.map_or(conversation.messages.len(), |offset| index + 1 + offset);
-    (start as Seq + 1, (last as Seq).max(seq))
+/// First and last place, on the active path, of the turn group that the message at a place is in.
+fn turn_group(conversation: &Conversation, place: Seq) -> (Seq, Seq) {
+    let opens = |seq: &Seq| conversation.message(*seq).is_some_and(|message| message.opens_group);
+    let (before, after) = conversation.path.split_at(conversation.path.len().min(place as usize));
+    let start = before.iter().rposition(opens).unwrap_or(0);
+    let end = after.iter().position(opens).unwrap_or(after.len());
+    (start as Seq + 1, (before.len() + end) as Seq)
 }
 
 crate::json_reader::deserialize_as_json!(RecallRequest, RecallFilter);

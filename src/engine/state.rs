@@ -1,6 +1,7 @@
 //! What the engine holds in memory: small per-message metadata, the indexes, facts, and how far background work is.
 
 use super::Host;
+use super::loading::fact_number;
 use super::stored::Stored;
 use crate::config::Policy;
 use crate::json_reader::{Fields, FromFields};
@@ -9,14 +10,17 @@ use crate::message::{Role, Seq};
 use crate::ports::Purpose;
 use crate::records::{ConversationRecord, FactRecord, JobKind, JobRecord, SummaryHead};
 use crate::retrieval::MessageIndex;
-use crate::sorted_map::SortedMap;
+use crate::sorted_map::{SortedMap, SortedSet};
 use crate::vector::{TieredIndex, VectorIndex};
 use serde::Serialize;
 
 /// All of it.
 pub(crate) struct State {
-    /// Conversations by id.
-    pub(crate) conversations: SortedMap<String, Conversation>,
+    /// Conversations by id. Boxed, so that one more among thousands moves little.
+    pub(crate) conversations: SortedMap<String, Box<Conversation>>,
+    /// Conversations that may have background work: those that changed since it was last looked for, and those that have
+    /// some. Looking through all of them for every message would make an import quadratic.
+    pub(crate) unsettled: SortedSet<String>,
     /// Number of a conversation in the index to its id.
     pub(crate) conversation_ids: Vec<String>,
     /// The search index over loaded conversations.
@@ -36,6 +40,7 @@ impl State {
         });
         Self {
             conversations: SortedMap::new(),
+            unsettled: SortedSet::new(),
             conversation_ids: Vec::new(),
             index: MessageIndex::new(Analyzer::new(host.normalize), vectors),
             facts: SortedMap::new(),
@@ -51,17 +56,57 @@ impl State {
             // Erased and made again elsewhere: nothing that is known of the old one holds.
             self.remove_conversation(&id);
         }
+        self.unsettled.insert(id.clone());
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.stored = stored;
             return;
         }
         let number = u32::try_from(self.conversation_ids.len()).unwrap_or(u32::MAX);
         self.conversation_ids.push(id.clone());
-        self.conversations.insert(id, Conversation::new(number, stored));
+        self.conversations.insert(id, Box::new(Conversation::new(number, stored)));
+    }
+
+    /// One conversation.
+    pub(crate) fn conversation(&self, id: &str) -> Option<&Conversation> {
+        self.conversations.get(id).map(|conversation| &**conversation)
+    }
+
+    /// One conversation, by its number in the index.
+    pub(crate) fn numbered(&self, number: u32) -> Option<&Conversation> {
+        self.conversation(self.conversation_ids.get(number as usize)?)
+    }
+
+    /// Makes the active path end where the conversation's record says, and takes what is not on it out of the index.
+    /// False: nothing that was on it left.
+    pub(crate) fn follow_leaf(&mut self, id: &str) -> bool {
+        let Some(conversation) = self.conversations.get_mut(id) else { return false };
+        let documents = conversation.follow_leaf();
+        self.index.remove_all(conversation.number, &documents);
+        !documents.is_empty()
+    }
+
+    /// Forgets the messages of a conversation, so that they are read again.
+    pub(crate) fn unload(&mut self, id: &str) {
+        let Some(conversation) = self.conversations.get_mut(id) else { return };
+        self.index.remove_conversation(conversation.number);
+        conversation.messages.clear();
+        conversation.path.clear();
+        conversation.returned.clear();
+        conversation.placed_until_seq = 0;
+        conversation.vectors_until_seq = 0;
+        conversation.removed = conversation.stored.value.removed;
+    }
+
+    /// Takes a fact in, new or changed.
+    pub(crate) fn put_fact(&mut self, fact: FactRecord) {
+        if let Some(number) = fact_number(&fact.id) {
+            self.facts.insert(number, fact);
+        }
     }
 
     /// Forgets a conversation and everything indexed from it.
     pub(crate) fn remove_conversation(&mut self, id: &str) {
+        self.unsettled.remove(id);
         if let Some(conversation) = self.conversations.remove(id) {
             self.index.remove_conversation(conversation.number);
         }
@@ -74,8 +119,16 @@ pub(crate) struct Conversation {
     pub(crate) number: u32,
     /// The record as last read or written.
     pub(crate) stored: Stored<ConversationRecord>,
-    /// Metadata of the messages read so far; index = seq - 1. Complete when its length is `last_seq`.
+    /// Metadata of the messages read so far, of every branch; index = seq - 1. Complete when its length is `last_seq`.
     pub(crate) messages: Vec<MessageMeta>,
+    /// Positions of the active path, rising (see `active_path.rs`).
+    pub(crate) path: Vec<Seq>,
+    /// Messages of the path whose text must be read, to be in the index again.
+    pub(crate) returned: Vec<Seq>,
+    /// Up to here it is decided which messages are on the path; those behind are in the index for the time being.
+    pub(crate) placed_until_seq: Seq,
+    /// Removals that `messages` knows of.
+    pub(crate) removed: Seq,
     /// The rolling summary's head, once read or written.
     pub(crate) summary: Option<Stored<SummaryHead>>,
     /// Vectors are in the index up to this position, inclusive.
@@ -90,8 +143,12 @@ impl Conversation {
     fn new(number: u32, stored: Stored<ConversationRecord>) -> Self {
         Self {
             number,
+            removed: stored.value.removed,
             stored,
             messages: Vec::new(),
+            path: Vec::new(),
+            returned: Vec::new(),
+            placed_until_seq: 0,
             summary: None,
             vectors_until_seq: 0,
             jobs: SortedMap::new(),
@@ -113,6 +170,11 @@ impl Conversation {
     pub(crate) fn message(&self, seq: Seq) -> Option<&MessageMeta> {
         self.messages.get(usize::try_from(seq).ok()?.checked_sub(1)?)
     }
+
+    /// The same, to be changed.
+    pub(crate) fn message_mut(&mut self, seq: Seq) -> Option<&mut MessageMeta> {
+        self.messages.get_mut(usize::try_from(seq).ok()?.checked_sub(1)?)
+    }
 }
 
 /// What is known of a message without reading it.
@@ -127,7 +189,15 @@ pub(crate) struct MessageMeta {
     pub(crate) tokens: u32,
     /// A user message that says something: it opens a turn group.
     pub(crate) opens_group: bool,
-    /// Its document in the index; `None` where it has no text.
+    /// The message that it follows; 0: none.
+    pub(crate) parent_seq: Seq,
+    /// It has something to be found by.
+    pub(crate) has_text: bool,
+    /// It came from an import.
+    pub(crate) imported: bool,
+    /// Only its position is left.
+    pub(crate) is_removed: bool,
+    /// Its document in the index; `None` where it has no text, or is not on the active path.
     pub(crate) document: Option<u32>,
 }
 

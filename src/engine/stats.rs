@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct Stats {
     /// Conversations kept.
     pub conversations: u64,
-    /// Messages kept.
+    /// Messages kept, those of every branch.
     pub messages: u64,
     /// Tokens of all messages.
     pub tokens: u64,
@@ -50,8 +50,7 @@ impl Engine {
         self.refresh_conversations().await?;
         let storage = &self.host.storage;
         let usage = storage.usage().await?;
-        let (messages, vectors) =
-            (storage.count(Store::Messages, key![]).await?, storage.count(Store::Embeddings, key![]).await?);
+        let vectors = storage.count(Store::Embeddings, key![]).await?;
         let facts = storage.count(Store::Facts, key![]).await?;
         let jobs = self.due_jobs();
         let state = self.state.borrow();
@@ -68,7 +67,7 @@ impl Engine {
             .sum();
         Ok(Stats {
             conversations: state.conversations.len() as u64,
-            messages,
+            messages: records().map(|record| u64::from(record.last_seq - record.removed.min(record.last_seq))).sum(),
             tokens: records().map(|record| record.tokens).sum(),
             vectors,
             facts,

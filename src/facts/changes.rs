@@ -5,7 +5,7 @@ use super::judge::{Decision, FactOperation, check_trust};
 use super::{Rejection, RejectionReason, is_current};
 use crate::config::FactPolicy;
 use crate::message::Seq;
-use crate::records::{AuditRecord, FactRecord, FactSource, FactStatus};
+use crate::records::{AuditRecord, FactRecord, FactSource, FactStatus, Trust};
 use crate::sorted_map::SortedMap;
 use crate::sorting;
 
@@ -195,6 +195,21 @@ pub fn apply(input: &ApplyInput<'_>) -> Changes {
         if let Err(reason) = done {
             let target = decision.operation.target().filter(|id| draft.get(id).is_some()).map(str::to_owned);
             draft.audit("REJECT", target.as_deref(), None, None, Some(reason.as_str()));
+        }
+    }
+    draft.finish()
+}
+
+/// Withdraws facts whose message was edited: they are marked as deleted, with an entry in the audit. What is not in use
+/// any more, and what the user confirmed, stays as it is.
+#[must_use]
+pub fn withdraw(ids: &[String], existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Changes {
+    let mut draft = Draft::new(existing, numbers, now_ms);
+    for id in ids {
+        let is_withdrawn = |fact: &&FactRecord| is_current(fact) && fact.trust < Trust::UserConfirmed;
+        if let Some(fact) = draft.get(id).filter(is_withdrawn).cloned() {
+            draft.set_status(id, FactStatus::Deleted);
+            draft.audit("DELETE", Some(id), Some(fact.fact), None, Some("edited"));
         }
     }
     draft.finish()

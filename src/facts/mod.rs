@@ -21,7 +21,7 @@ mod similarity;
 
 pub use block::{memory_item, parse_memory_block, render_memory_block};
 pub use candidates::{Candidate, CandidateKind, parse_candidates};
-pub use changes::{ApplyInput, Changes, Numbers, SourceLink, apply};
+pub use changes::{ApplyInput, Changes, Numbers, SourceLink, apply, withdraw};
 pub use evidence::{is_quoted, is_supported};
 pub use explicit::{FactEdit, FactWrite, Written, approve, edit, explicit, forget};
 pub use extract::{Extraction, SourceMessage, extract_request};

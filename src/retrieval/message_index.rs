@@ -250,15 +250,25 @@ impl MessageIndex {
         self.timeline.remove(document) && self.lexical.remove(document)
     }
 
-    /// Forgets a conversation and answers how many messages that were.
-    pub fn remove_conversation(&mut self, conversation: u32) -> usize {
-        let documents = self.timeline.remove_conversation(conversation);
-        for document in &documents {
+    /// Forgets messages of one conversation, in one go.
+    pub fn remove_all(&mut self, conversation: u32, documents: &[u32]) {
+        self.timeline.remove_all(conversation, documents);
+        self.drop_documents(documents);
+    }
+
+    fn drop_documents(&mut self, documents: &[u32]) {
+        for document in documents {
             self.lexical.remove(*document);
             if let Some(vectors) = &mut self.vectors {
                 vectors.remove(*document);
             }
         }
+    }
+
+    /// Forgets a conversation and answers how many messages that were.
+    pub fn remove_conversation(&mut self, conversation: u32) -> usize {
+        let documents = self.timeline.remove_conversation(conversation);
+        self.drop_documents(&documents);
         documents.len()
     }
 

@@ -104,16 +104,27 @@ impl Timeline {
 
     /// Takes a document out; false when it was not there.
     pub fn remove(&mut self, document: u32) -> bool {
-        let Some(entry) = self.entries.get_mut(document as usize).filter(|entry| entry.is_live) else { return false };
-        entry.is_live = false;
-        let conversation = entry.conversation;
-        let Some(mut track) = self.tracks.remove(&conversation) else { return false };
-        track.documents.retain(|other| *other != document);
+        let Some(conversation) = self.entry(document).map(|entry| entry.conversation) else { return false };
+        self.remove_all(conversation, &[document]);
+        true
+    }
+
+    /// Takes documents of one conversation out.
+    pub fn remove_all(&mut self, conversation: u32, documents: &[u32]) {
+        if documents.is_empty() {
+            return;
+        }
+        let Some(mut track) = self.tracks.remove(&conversation) else { return };
+        for document in documents {
+            if let Some(entry) = self.entries.get_mut(*document as usize) {
+                entry.is_live = false;
+            }
+        }
+        track.documents.retain(|document| self.entries[*document as usize].is_live);
         self.link(&mut track, 0);
         if !track.documents.is_empty() {
             self.tracks.insert(conversation, track);
         }
-        true
     }
 
     /// Takes a whole conversation out and answers its documents.

@@ -10,8 +10,8 @@ mod host;
 mod timer;
 
 use crate::engine::{
-    AppendRequest, ContextRequest, ConversationUpdate, Engine, EraseRequest, FactFilter, FactUpdate, Host,
-    NewConversation, NewFact, Options, RecallRequest,
+    AppendRequest, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest, FactFilter, FactUpdate, Host,
+    LeafRequest, NewConversation, NewFact, Options, RecallRequest, RemoveRequest,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -155,6 +155,7 @@ struct HistoryRange {
     from: Option<Seq>,
     to: Option<Seq>,
     limit: Option<u32>,
+    all: bool,
 }
 
 impl FromFields for HistoryRange {
@@ -164,6 +165,7 @@ impl FromFields for HistoryRange {
             from: fields.take("from"),
             to: fields.take("to"),
             limit: fields.take("limit"),
+            all: fields.take_or("all", bool::default()),
         }
     }
 }
@@ -236,6 +238,27 @@ impl JsEngine {
     /// See `append`.
     pub fn append(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Append, request)
+    }
+
+    /// See `edit`.
+    pub fn edit(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Edit, request)
+    }
+
+    /// See `remove`.
+    pub fn remove(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Remove, request)
+    }
+
+    /// See `setActiveLeaf`.
+    #[wasm_bindgen(js_name = setActiveLeaf)]
+    pub fn set_active_leaf(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::SetActiveLeaf, request)
+    }
+
+    /// See `conversations.tree`.
+    pub fn tree(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Tree, request)
     }
 
     /// See `history`; answers JSON texts.
@@ -362,6 +385,10 @@ enum Method {
     UpdateConversation,
     DeleteConversation,
     Append,
+    Edit,
+    Remove,
+    SetActiveLeaf,
+    Tree,
     History,
     BuildContext,
     Recall,
@@ -383,7 +410,15 @@ enum Method {
 
 impl Method {
     fn makes_work(self) -> bool {
-        matches!(self, Self::UpdateConversation | Self::Append | Self::BuildContext)
+        matches!(
+            self,
+            Self::UpdateConversation
+                | Self::Append
+                | Self::Edit
+                | Self::Remove
+                | Self::SetActiveLeaf
+                | Self::BuildContext
+        )
     }
 }
 
@@ -415,9 +450,28 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
             let request: AppendRequest = from_json(request)?;
             to_json(&engine.append(request).await?)
         }
+        Method::Edit => {
+            let request: EditRequest = from_json(request)?;
+            to_json(&engine.edit(request).await?)
+        }
+        Method::Remove => {
+            let request: RemoveRequest = from_json(request)?;
+            to_json(&engine.remove(request).await?)
+        }
+        Method::SetActiveLeaf => {
+            let request: LeafRequest = from_json(request)?;
+            to_json(&engine.set_active_leaf(request).await?)
+        }
+        Method::Tree => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.tree(&by.id).await?)
+        }
         Method::History => {
-            let range: HistoryRange = from_json(request)?;
-            to_json(&engine.history(&range.conversation_id, range.from, range.to, range.limit).await?)
+            let HistoryRange { conversation_id: id, from, to, limit, all } = from_json(request)?;
+            to_json(&match all {
+                true => engine.history_of_all_branches(&id, from, to, limit).await?,
+                false => engine.history(&id, from, to, limit).await?,
+            })
         }
         Method::BuildContext => {
             let request: ContextRequest = from_json(request)?;

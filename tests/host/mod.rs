@@ -301,7 +301,7 @@ pub fn message_with_id(id: &str, role: &str, text: &str) -> String {
 }
 
 pub fn append(conversation_id: &str, messages: Vec<String>) -> AppendRequest {
-    AppendRequest { conversation_id: conversation_id.into(), messages, format: None, parent_id: None }
+    AppendRequest { conversation_id: conversation_id.into(), messages, ..AppendRequest::default() }
 }
 
 pub fn ask(conversation_id: &str, question: &str) -> ContextRequest {
