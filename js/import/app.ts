@@ -56,7 +56,7 @@ const WRAPPERS = ["conversations", "chats", "data", "items"];
  */
 export function recognise(head: string, fileName: string): Recognised | "other" | undefined {
   const start = head.trimStart();
-  if (start.startsWith("<")) return isActivityHtml(start) ? activityHtml(start) : undefined;
+  if (start.startsWith("<")) return isActivityHtml(start) ? activityHtml(start, fileName) : undefined;
   if (!start.startsWith("{") && !start.startsWith("[")) return undefined;
   const lines = linesOf(start);
   if (lines !== undefined) return ofEntries(lines, { kind: "lines" }, fileName);
@@ -107,6 +107,7 @@ function brokenPrefix(start: string): unknown {
 }
 
 function ofList(list: readonly unknown[], layout: Layout, fileName: string): Recognised | "other" | undefined {
+  if (list.length === 0) return "other";
   if (list.some(isShareGptTurn)) return one("sharegpt", (entry) => readShareGpt({ conversations: entry }));
   if (list.some(isMessage) && layout.kind === "items") {
     return one("messages", (entry) => conversationOfMessages(asObjects(entry), { ownId: "" }));
@@ -162,8 +163,8 @@ function readGeminiEntry(entry: unknown): Activity {
   return readGeminiActivity(object);
 }
 
-function activityHtml(head: string): Recognised | undefined {
-  const cells = new ActivityHtml();
+function activityHtml(head: string, fileName: string): Recognised | undefined {
+  const cells = new ActivityHtml(fileName);
   const known = cells.push(head).concat(cells.end()).flatMap(({ text }) => readActivityCell(text) ?? []);
   if (known.length === 0) return undefined;
   const prefix = titlePrefix(known);

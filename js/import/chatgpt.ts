@@ -35,7 +35,7 @@ export function readChatGpt(entry: JsonObject): ImportedConversation {
   const byKey = new Map(nodes.map((node) => [node.key, node]));
   const calls = new Map<string, string>();
   for (const node of nodes) if (isCall(node)) calls.set(node.key, `call_${node.key}`);
-  const context: Context = { byKey, calls, model, thoughts: thoughtsOf(nodes) };
+  const context: Context = { callAbove: callFinder(byKey, calls), calls, model, thoughts: thoughtsOf(nodes, byKey) };
   const tree = nodes.map((node) => treeNode(node, context));
   const first = tree.find(({ raw }) => raw !== undefined);
   if (first?.raw !== undefined && Object.keys(extra).length > 0) {
@@ -86,7 +86,8 @@ function linked(mapping: JsonObject): Node[] {
 }
 
 interface Context {
-  byKey: ReadonlyMap<string, Node>;
+  /** The call that a result answers: the nearest shown message above it, where it is one. */
+  callAbove: (node: Node) => string | undefined;
   /** Ids of the calls, by the key of the node that makes them. */
   calls: ReadonlyMap<string, string>;
   /** Model of the conversation, for messages that name none. */
@@ -115,7 +116,7 @@ function rawMessage(node: Node, message: JsonObject, context: Context): Record<s
   }
   const text = textOf(content, type, info);
   if (role === "tool") {
-    const call = callAbove(node, context);
+    const call = context.callAbove(node);
     if (call === undefined && isBlank(text)) return undefined;
     const name = asText(field(asObject(message["author"]), "name")) || "tool";
     const body = call === undefined ? callAndResult(name, `call_${node.key}`, text) : toolResult(call, name, text);
@@ -136,18 +137,21 @@ function isCall(node: Node): boolean {
   return node.message !== undefined && roleOf(node.message) === "assistant" && recipient !== "" && recipient !== "all";
 }
 
-/** The call that this result answers: the nearest shown message above it, where it is one. */
-function callAbove(node: Node, { byKey, calls }: Context): string | undefined {
-  const seen = new Set<Node>([node]);
-  let at = node.parentKey === undefined ? undefined : byKey.get(node.parentKey);
-  while (at !== undefined && !seen.has(at)) {
-    const call = calls.get(at.key);
-    if (call !== undefined) return call;
-    if (!isTransparent(at)) return undefined;
-    seen.add(at);
-    at = at.parentKey === undefined ? undefined : byKey.get(at.parentKey);
-  }
-  return undefined;
+/** Finds the call above a node, past what shows nothing. Each way is gone once, however many results are below it. */
+function callFinder(byKey: ReadonlyMap<string, Node>, calls: ReadonlyMap<string, string>): Context["callAbove"] {
+  const found = new Map<Node, string | undefined>();
+  const parentOf = (node: Node): Node | undefined => (node.parentKey === undefined ? undefined : byKey.get(node.parentKey));
+  return (node) => {
+    const path = new Set<Node>();
+    let at = parentOf(node);
+    while (at !== undefined && !calls.has(at.key) && isTransparent(at) && !found.has(at) && !path.has(at)) {
+      path.add(at);
+      at = parentOf(at);
+    }
+    const call = at === undefined ? undefined : (calls.get(at.key) ?? found.get(at));
+    for (const each of path) found.set(each, call);
+    return call;
+  };
 }
 
 /** A node that shows nothing of its own. */
@@ -162,23 +166,23 @@ function isThought(node: Node): boolean {
   return THOUGHT_TYPES.has(asText(field(asObject(field(node.message, "content")), "content_type")));
 }
 
-/** Thoughts by the answer that they lead to; where there is none, by the last of them. */
-function thoughtsOf(nodes: readonly Node[]): Map<string, string> {
-  const byKey = new Map(nodes.map((node) => [node.key, node]));
+/**
+ * Thoughts by the answer that they lead to; where there is none, by the last of them. Of several answers the first has
+ * them: nothing is said twice.
+ */
+function thoughtsOf(nodes: readonly Node[], byKey: ReadonlyMap<string, Node>): Map<string, string> {
   const thoughts = new Map<string, string>();
   const used = new Set<Node>();
   const collect = (below: Node): void => {
     const texts: string[] = [];
-    const seen = new Set<Node>();
-    let at: Node | undefined = isThought(below) ? below : byKey.get(below.parentKey ?? "");
-    while (at !== undefined && !seen.has(at) && (isThought(at) || at.message === undefined)) {
-      seen.add(at);
-      if (isThought(at)) used.add(at);
+    let at = isThought(below) ? below : byKey.get(below.parentKey ?? "");
+    while (at !== undefined && !used.has(at) && (isThought(at) || at.message === undefined)) {
+      used.add(at);
       const text = isThought(at) ? thoughtText(at) : "";
-      if (text !== "") texts.unshift(text);
+      if (text !== "") texts.push(text);
       at = byKey.get(at.parentKey ?? "");
     }
-    if (texts.length > 0) thoughts.set(below.key, texts.join("\n\n"));
+    if (texts.length > 0) thoughts.set(below.key, texts.reverse().join("\n\n"));
   };
   for (const node of nodes) if (node.message !== undefined && !isThought(node) && roleOf(node.message) === "assistant") collect(node);
   for (const node of [...nodes].reverse()) if (isThought(node) && !used.has(node)) collect(node);
@@ -228,9 +232,10 @@ type Text = string | { type: "text"; text: string }[];
 function textOf(content: JsonObject | undefined, type: string, info: JsonObject | undefined): Text {
   const part = (name: string): string => asText(field(content, name));
   const joined = (...texts: string[]): string => texts.filter((text) => text !== "").join("\n");
+  const names = new Map(asObjects(field(info, "attachments")).map(({ id, name }) => [asText(id), asText(name)]));
   switch (type) {
     case "multimodal_text":
-      return asList(field(content, "parts")).map((item) => ({ type: "text" as const, text: partText(item, info) })).filter(({ text }) => text !== "");
+      return asList(field(content, "parts")).map((item) => ({ type: "text" as const, text: partText(item, names) })).filter(({ text }) => text !== "");
     case "tether_quote":
     case "sonic_webpage":
       return joined(part("title"), part("url"), part("text") || part("snippet"));
@@ -243,7 +248,7 @@ function textOf(content: JsonObject | undefined, type: string, info: JsonObject 
     case "computer_output":
       return "[screenshot]";
     default: {
-      const parts = asList(field(content, "parts")).map((item) => partText(item, info));
+      const parts = asList(field(content, "parts")).map((item) => partText(item, names));
       if (parts.length > 0) return parts.filter((text) => text !== "").join("\n");
       return joined(part("text") || part("result") || part("content") || part("output_str"));
     }
@@ -251,7 +256,7 @@ function textOf(content: JsonObject | undefined, type: string, info: JsonObject 
 }
 
 /** A part's text; for a picture, sound or file a label, never its address: that is bound to an account. */
-function partText(item: unknown, info: JsonObject | undefined): string {
+function partText(item: unknown, names: ReadonlyMap<string, string>): string {
   if (typeof item === "string") return item;
   const part = asObject(item);
   const kind = asText(field(part, "content_type"));
@@ -259,8 +264,7 @@ function partText(item: unknown, info: JsonObject | undefined): string {
   if (kind === "audio_transcription" || has(part, "text")) return asText(part["text"]);
   const pointer = asText(part["asset_pointer"]);
   const id = pointer.replace(/^[a-z-]+:\/\//, "");
-  const attachment = asObjects(field(info, "attachments")).find((each) => id !== "" && each["id"] === id);
-  const label = asText(field(attachment, "name"));
+  const label = id === "" ? "" : (names.get(id) ?? "");
   const noun = kind.startsWith("image") ? "image" : kind.includes("video") ? "audio and video" : kind.startsWith("audio") ? "audio" : kind || "attachment";
   return label === "" ? `[${noun}]` : `[${noun}: ${label}]`;
 }

@@ -71,28 +71,42 @@ function rawMessage(message: JsonObject, key: string): Record<string, unknown> |
 
 /** The blocks as parts; results join their calls, by id or, where an export leaves ids out, by order. */
 function blockParts(blocks: readonly JsonObject[], key: string): Record<string, unknown>[] {
-  const results = blocks.filter((block) => block["type"] === "tool_result");
-  const taken = new Set<JsonObject>();
-  const parts = blocks.flatMap((block, index): Record<string, unknown>[] => {
-    switch (block["type"]) {
-      case "text":
-        return asText(block["text"]) === "" ? [] : [{ type: "text", text: block["text"] }];
-      case "thinking":
-        return asText(block["thinking"]) === "" ? [] : [{ type: "reasoning", text: block["thinking"] }];
-      case "voice_note":
-        return asText(block["text"]) === "" ? [] : [{ type: "text", text: block["text"] }];
-      case "tool_use": {
-        const id = asText(block["id"]);
-        const result = results.find((each) => !taken.has(each) && (id === "" || asText(each["tool_use_id"]) === "" || each["tool_use_id"] === id));
-        if (result !== undefined) taken.add(result);
-        return [callPart(block, id || `${key}.${index}`, result)];
-      }
-      default:
-        return [];
-    }
+  const results = resultsById(blocks);
+  const joined = new Set<JsonObject>();
+  const resultOf = (id: string): JsonObject | undefined => {
+    const result = (id === "" ? undefined : results.get(id)?.pop()) ?? results.get("")?.pop();
+    if (result !== undefined) joined.add(result);
+    return result;
+  };
+  const parts = blocks.map((block, index) => {
+    if (block["type"] !== "tool_use") return [index, plainPart(block)] as const;
+    const id = asText(block["id"]);
+    return [index, callPart(block, id || `${key}.${index}`, resultOf(id))] as const;
   });
-  const orphans = results.filter((result) => !taken.has(result));
-  return [...parts, ...orphans.map((result, index) => callPart(result, `${key}.result.${index}`, result))];
+  return parts.flatMap(([index, part]) => {
+    const block = blocks[index];
+    if (block?.["type"] === "tool_result" && !joined.has(block)) return [callPart(block, `${key}.${index}`, block)];
+    return part === undefined ? [] : [part];
+  });
+}
+
+/** The results by the call that they name, the last one first. */
+function resultsById(blocks: readonly JsonObject[]): Map<string, JsonObject[]> {
+  const results = new Map<string, JsonObject[]>();
+  for (const block of [...blocks].reverse()) {
+    if (block["type"] !== "tool_result") continue;
+    const id = asText(block["tool_use_id"]);
+    const queue = results.get(id) ?? [];
+    queue.push(block);
+    results.set(id, queue);
+  }
+  return results;
+}
+
+function plainPart(block: JsonObject): Record<string, unknown> | undefined {
+  const { type } = block;
+  const text = asText(type === "thinking" ? block["thinking"] : type === "text" || type === "voice_note" ? block["text"] : "");
+  return text === "" ? undefined : { type: type === "thinking" ? "reasoning" : "text", text };
 }
 
 function callPart(call: JsonObject, id: string, result: JsonObject | undefined): Record<string, unknown> {

@@ -71,17 +71,18 @@ export function conversationOf(facts: ConversationFacts, nodes: readonly TreeNod
   const tree = new MessageTree(nodes, facts.currentId);
   const kept = tree.visible();
   if (kept.length === 0) throw new Skip("empty", "It has no message that says anything.");
-  const ids = new Map<string, string>();
+  const ids = new Map<TreeNode, string>();
   const messages: ImportedMessage[] = [];
   const taken = new Set<string>();
+  const twins = new Map<string, number>();
   // The active branch first: stored in one go, it needs no other call to become active.
   const inOrder = [...kept.filter(({ isActive }) => isActive), ...kept.filter(({ isActive }) => !isActive)];
   for (const { node, parent, isActive } of inOrder) {
-    const parentId = parent === undefined ? null : (ids.get(parent.key) ?? null);
+    const parentId = parent === undefined ? null : (ids.get(parent) ?? null);
     const hash = saidHash(node.raw ?? {});
-    const id = ownMessageId(node, taken) ?? distinct(contentHash(parentId ?? "", hash), taken);
+    const id = ownMessageId(node, taken) ?? numbered(contentHash(parentId ?? "", hash), twins);
     taken.add(id);
-    ids.set(node.key, id);
+    ids.set(node, id);
     messages.push({ id, parentId, raw: JSON.stringify({ ...node.raw, id }), hash, isActive });
   }
   const title = typeof facts.title === "string" && facts.title.trim() !== "" ? facts.title.slice(0, 500) : undefined;
@@ -117,9 +118,9 @@ export function saidHash(raw: Readonly<Record<string, unknown>>): string {
 }
 
 /** Twins (siblings that say the same and have no ids) are numbered. */
-function distinct(id: string, taken: ReadonlySet<string>): string {
-  let number = 1;
-  while (taken.has(number === 1 ? id : `${id}.${number}`)) number += 1;
+function numbered(id: string, twins: Map<string, number>): string {
+  const number = (twins.get(id) ?? 0) + 1;
+  twins.set(id, number);
   return number === 1 ? id : `${id}.${number}`;
 }
 

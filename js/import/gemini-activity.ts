@@ -7,6 +7,7 @@ import { conversationOf, metadata, Skip, type ImportedConversation } from "./con
 import { contentHash } from "./content-hash.js";
 import { htmlText } from "./html-text.js";
 import { timeMs } from "./import-time.js";
+import { MAX_ELEMENT_BYTES, unusable } from "./limits.js";
 import { asList, asObjects, asText, has, withoutBlanks, type JsonObject } from "./json-value.js";
 import type { TreeNode } from "./message-tree.js";
 
@@ -114,39 +115,49 @@ export class GeminiActivityGroups {
   }
 }
 
-const CELL_START = /<div class="outer-cell\b/;
+const CELL_START = '<div class="outer-cell';
 const CONTENT = /<div class="content-cell[^"]*mdl-typography--body-1"[^>]*>([\s\S]*?)<\/div>\s*<div class="content-cell/;
 
 /** Whether a file begins as "My Activity" does. */
 export function isActivityHtml(head: string): boolean {
-  return CELL_START.test(head) && head.includes("mdl-typography");
+  return head.includes(CELL_START) && head.includes("mdl-typography");
 }
 
 /** Cuts the HTML of "My Activity" into its cells as it arrives. */
 export class ActivityHtml {
+  readonly #fileName: string;
   #text = "";
+  /** How far the text was looked through. */
+  #searched = 0;
   #position = 0;
   #index = 0;
+
+  constructor(fileName: string) {
+    this.#fileName = fileName;
+  }
 
   /** Takes text in; answers with the cells that end in it. */
   push(text: string): { text: string; index: number; position: number }[] {
     this.#text += text;
+    if (this.#text.length > MAX_ELEMENT_BYTES) throw unusable(this.#fileName, `one entry is larger than ${MAX_ELEMENT_BYTES} bytes`, this.#position);
     const cells: { text: string; index: number; position: number }[] = [];
-    const starts = [...this.#text.matchAll(new RegExp(CELL_START, "g"))].map(({ index }) => index);
-    let begin = starts[0];
-    for (const next of starts.slice(1)) {
-      if (begin !== undefined) cells.push(this.#cell(begin, next));
+    let begin = 0;
+    for (;;) {
+      const next = this.#text.indexOf(CELL_START, Math.max(begin + 1, this.#searched));
+      if (next < 0) break;
+      if (this.#text.startsWith(CELL_START, begin)) cells.push(this.#cell(begin, next));
       begin = next;
     }
-    const done = begin ?? Math.max(0, this.#text.length - 32);
-    this.#position += done;
-    this.#text = this.#text.slice(done);
+    this.#position += begin;
+    this.#text = this.#text.slice(begin);
+    // A start may be cut in two by the next piece.
+    this.#searched = Math.max(0, this.#text.length - CELL_START.length);
     return cells;
   }
 
   /** The last cell. */
   end(): { text: string; index: number; position: number }[] {
-    return CELL_START.test(this.#text) ? [this.#cell(0, this.#text.length)] : [];
+    return this.#text.startsWith(CELL_START) ? [this.#cell(0, this.#text.length)] : [];
   }
 
   #cell(from: number, to: number): { text: string; index: number; position: number } {

@@ -23,10 +23,10 @@ export function htmlText(html: string): string {
     if (name === "pre") isPreformatted = tag[1] === "";
   }
   say(seen.slice(from));
-  return withoutEntities(text).replace(/[ \t\u00a0]+\n/g, "\n").replace(/\n[ \u00a0]+(?=\S)/g, (indent) => (isIndented(indent) ? indent : "\n")).replace(/\n{3,}/g, "\n\n").trim();
-}
-
-/** More than one blank at the start of a line is the indent of code. */
-function isIndented(indent: string): boolean {
-  return indent.length > 2;
+  const lines = withoutEntities(text).split("\n").map((line) => {
+    const said = line.trimEnd();
+    // More than one blank at the start of a line is the indent of code.
+    return /^\s\s/.test(said) ? said : said.trimStart();
+  });
+  return lines.join("\n").replace(/\n{3,}/g, "\n\n").trim();
 }

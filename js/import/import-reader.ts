@@ -90,8 +90,6 @@ async function planOf(files: readonly ExportFile[], options: ReadOptions, sink: 
       sink.skip(file.name, "not_conversations", "This part of the export holds no conversations.");
     } else if (recognised === undefined) {
       if (isMarkup(head) || files.length === 1) sink.skip(file.name, "unknown_format", "This file is of no app that is known here.");
-      // An export without conversations is one all the same.
-      isKnown ||= /^\s*(\[\s*\]|\{\s*"conversations"\s*:\s*\[\s*\]\s*\})\s*$/.test(head);
     } else if (options.source !== undefined && recognised.source !== options.source) {
       sink.skip(file.name, "other_source", `This file is of ${recognised.source}, not of ${options.source}.`);
     } else {
@@ -158,7 +156,7 @@ interface Splitter {
 function splitter({ file, recognised }: Plan): Splitter {
   const { layout } = recognised;
   if (layout.kind !== "html") return new JsonStream(file.name, layout, { maxDepth: recognised.maxDepth, keepsText: true });
-  const html = new ActivityHtml();
+  const html = new ActivityHtml(file.name);
   const decoder = new TextDecoder();
   return {
     push: (chunk) => html.push(decoder.decode(chunk, { stream: true })),

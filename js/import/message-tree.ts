@@ -31,10 +31,10 @@ export class MessageTree {
   readonly #parents = new Map<TreeNode, TreeNode>();
   readonly #currentKey: string | undefined;
 
-  /** `currentKey`: the node that the app showed last. Of several nodes with one key the first counts. */
+  /** `currentKey`: the node that the app showed last. Of several nodes with one key the first is what others name. */
   constructor(nodes: readonly TreeNode[], currentKey: string | undefined) {
     for (const node of nodes) if (!this.#byKey.has(node.key)) this.#byKey.set(node.key, node);
-    this.#nodes = [...this.#byKey.values()];
+    this.#nodes = nodes;
     this.#currentKey = currentKey;
     this.#link();
     this.#cutCycles();
@@ -89,6 +89,7 @@ export class MessageTree {
   #adoptOrphans(): void {
     const byTime = this.#byTime();
     const hasChildren = new Set(this.#parents.values());
+    const rootOf = this.#rootFinder();
     let before: TreeNode | undefined;
     for (const node of byTime) {
       if (this.#parents.has(node)) {
@@ -96,15 +97,24 @@ export class MessageTree {
         continue;
       }
       const isLost = node.parentKey !== undefined ? !this.#byKey.has(node.parentKey) : !hasChildren.has(node);
-      if (isLost && before !== undefined && !this.#isAbove(node, before)) this.#parents.set(node, before);
+      if (isLost && before !== undefined && rootOf(before) !== node) this.#parents.set(node, before);
       before = node;
     }
   }
 
-  #isAbove(node: TreeNode, below: TreeNode): boolean {
-    let at: TreeNode | undefined = below;
-    while (at !== undefined && at !== node) at = this.#parents.get(at);
-    return at === node;
+  /** Finds the node above all others of a branch. Ways that were gone are shortened: branches are long, and roots move. */
+  #rootFinder(): (node: TreeNode) => TreeNode {
+    const above = new Map<TreeNode, TreeNode>();
+    return (node) => {
+      const path: TreeNode[] = [];
+      let at = node;
+      for (let next = above.get(at) ?? this.#parents.get(at); next !== undefined; next = above.get(at) ?? this.#parents.get(at)) {
+        path.push(at);
+        at = next;
+      }
+      for (const each of path) above.set(each, at);
+      return at;
+    };
   }
 
   /** By time, those without one where they stand in the file. */

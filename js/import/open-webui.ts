@@ -111,8 +111,9 @@ function inputOf(text: string): unknown {
 /** Structured output of newer versions: messages, reasoning, calls and their results in order. */
 function outputPieces(items: readonly JsonObject[]): TextPiece[] {
   const texts = (value: unknown): string => asObjects(value).map((each) => asText(each["text"])).join("");
+  const results = new Map(items.filter((item) => item["type"] === "function_call_output").map((item) => [item["call_id"], item]));
   const resultOf = (id: unknown): string | undefined => {
-    const result = items.find((item) => item["type"] === "function_call_output" && item["call_id"] === id);
+    const result = results.get(id);
     if (result === undefined) return undefined;
     return typeof result["output"] === "string" ? result["output"] : texts(result["output"]);
   };

@@ -8,7 +8,7 @@ export type TextPiece =
   | { kind: "reasoning"; text: string }
   | { kind: "tool"; id: string; name: string; input: string; output: string | undefined };
 
-const OPENING = /<details\b([^>]*)>/g;
+const OPENING = /<details\b([^<>]*)>/g;
 const CLOSING = "</details>";
 
 /** The text split at its blocks. A block that does not end, or is of another kind, is text. */
@@ -55,7 +55,7 @@ function reasoningText(inside: string): string {
 }
 
 function attributesOf(text: string): Map<string, string> {
-  return new Map([...text.matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [name, withoutEntities(value)]));
+  return new Map([...text.matchAll(/(?<![a-z_])([a-z_]+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [name, withoutEntities(value)]));
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", "#39": "'" };

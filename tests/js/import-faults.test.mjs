@@ -113,6 +113,29 @@ test("elements that begin and end anywhere: any size of chunk gives the same", a
   }
 });
 
+test("work grows with the size of a file, not with its square", { timeout: 60_000 }, async () => {
+  const many = (count, make) => Array.from({ length: count }, (_, index) => make(index));
+  const count = 50_000;
+  const chat = (nodes) => [chatGpt("a", nodes)];
+  const thought = { content_type: "thoughts", thoughts: [{ content: "t" }] };
+  const block = (index) => [{ type: "tool_use", id: `t${index}`, name: "f", input: {} }, { type: "tool_result", tool_use_id: `t${index}`, content: "x" }];
+  const inputs = {
+    "parents that are lost": chat(many(count, (index) => node(`m${index}`, `lost${index}`, "user", `${index}`))),
+    "one id for all": chat(many(count, (index) => node(`m${index}`, "root", "user", "same", { id: "same" }))),
+    "results below one long way": chat([...many(count / 2, (index) => node(`h${index}`, index === 0 ? "root" : `h${index - 1}`, "assistant", thought)), ...many(count / 2, (index) => node(`t${index}`, `h${count / 2 - 1}`, "tool", "out"))]),
+    "answers below one long way": chat([...many(count / 2, (index) => node(`h${index}`, index === 0 ? "root" : `h${index - 1}`, "assistant", thought)), ...many(count / 2, (index) => node(`a${index}`, `h${count / 2 - 1}`, "assistant", "out"))]),
+    "pictures and their names": chat([node("m1", "root", "user", { content_type: "multimodal_text", parts: many(count, (index) => ({ content_type: "image_asset_pointer", asset_pointer: `file-service://${index}` })) }, { metadata: { attachments: many(count, (index) => ({ id: `${index}`, name: "n" })) } })]),
+    "calls in one message": [{ uuid: "c", chat_messages: [{ uuid: "m", sender: "assistant", content: many(count, block).flat() }] }],
+    "details that do not end": [{ id: "w", chat: { messages: [{ role: "assistant", content: "<details ".repeat(count) }, { role: "assistant", content: `<details ${"a".repeat(count * 4)}>` }] } }],
+    "blanks in HTML": [{ header: "Gemini Apps", title: "Prompted x", time: "2025-01-01T00:00:00Z", products: [], safeHtmlItem: [{ html: `<pre>${" ".repeat(count * 8)}x</pre>${"<script".repeat(count)}` }] }],
+    "one cell of HTML": `<div class="outer-cell x"><p class="mdl-typography--title">Gemini Apps</p><div class="content-cell mdl-typography--body-1">Prompted x<br>Dec 3, 2024, 10:31:12 AM<br>y</div><div class="content-cell"></div>${"<div>".repeat(count * 40)}`,
+  };
+  for (const [name, input] of Object.entries(inputs)) {
+    const { report } = await imported(input);
+    assert.equal(report.imported, 1, name);
+  }
+});
+
 test("wrong arguments are named, and nothing is read", async () => {
   const engine = new RecordingEngine();
   for (const [input, options, pattern] of [
