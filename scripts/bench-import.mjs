@@ -1,4 +1,4 @@
-// `npm run bench:import [-- --mb 200] [--shards 5] [--keep FILE]`: imports a generated ChatGPT export in Chromium through the
+// `npm run bench:import [-- --mb 200] [--shards 5] [--keep FILE] [--in-page]`: imports a generated ChatGPT export in Chromium through the
 // built package, and prints what it takes: time, memory of page and worker, the longest task of the page's thread.
 
 import { copyFileSync, mkdtempSync, openAsBlob, rmSync, writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ async function bench() {
     await page.waitForFunction(() => document.title === "ready");
     await page.setInputFiles("input", join(folder, "export.zip"));
     const heap = await watchHeap(page);
-    const result = await page.evaluate(() => globalThis.measure());
+    const result = await page.evaluate((worker) => globalThis.measure(worker), !process.argv.includes("--in-page"));
     print(`Chromium ${browser.version()}`, exported, result, await heap.stop());
   } finally {
     await browser?.close();
@@ -178,7 +178,7 @@ async function watchHeap(page) {
 /** Runs in the page. */
 const PAGE = String.raw`
 import { createMemory } from "/throughline/index.js";
-globalThis.measure = async () => {
+globalThis.measure = async (worker) => {
   const memory = await createMemory({ userId: "bench-import-" + Date.now() });
   const { id } = await memory.conversations.create();
   await memory.append(id, { role: "user", content: "so that everything is loaded" });
@@ -201,10 +201,10 @@ globalThis.measure = async () => {
   const [file] = document.querySelector("input").files;
   let scanned = 0;
   const begin = performance.now();
-  const report = await memory.import(file, { onProgress: ({ phase }) => { if (phase === "scan") scanned = performance.now(); } });
+  const report = await memory.import(file, { worker, onProgress: ({ phase }) => { if (phase === "scan") scanned = performance.now(); } });
   const ms = performance.now() - begin;
   const again = performance.now();
-  const repeated = await memory.import(file);
+  const repeated = await memory.import(file, { worker });
   const repeatedMs = performance.now() - again;
   isOver = true;
   const { wasmBytes, storageBytes } = await memory.stats();

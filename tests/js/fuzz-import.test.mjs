@@ -43,7 +43,7 @@ function changeValue(value, pick) {
     case 1: holder[key] = structuredClone(ODD_VALUES[pick(ODD_VALUES.length)]); break;
     case 2: if (typeof otherHolder[otherKey] !== "object") holder[key] = otherHolder[otherKey]; break;
     case 3: if (Array.isArray(holder)) holder.push(structuredClone(holder[key])); break;
-    default: Object.defineProperty(holder, ["__proto__", "constructor", "toString", "id"][pick(4)], { value: { polluted: 1 }, enumerable: true, configurable: true, writable: true });
+    default: if (!Array.isArray(holder)) Object.defineProperty(holder, ["__proto__", "constructor", "toString", "id"][pick(4)], { value: { polluted: 1 }, enumerable: true, configurable: true, writable: true });
   }
 }
 
