@@ -106,7 +106,7 @@ function rawMessage(node: Node, message: JsonObject, context: Context): Record<s
   const content = asObject(message["content"]);
   const type = asText(field(content, "content_type"));
   const role = roleOf(message);
-  if (field(info, "is_visually_hidden_from_conversation") === true || HIDDEN_TYPES.has(type)) return undefined;
+  if (isHidden(info) || HIDDEN_TYPES.has(type)) return undefined;
   const facts = messageFacts(message, info, type, context.model);
   const time = node.time === undefined ? {} : { created_at: node.time };
   const reasoning = context.thoughts.get(node.key);
@@ -156,10 +156,12 @@ function callFinder(byKey: ReadonlyMap<string, Node>, calls: ReadonlyMap<string,
 
 /** A node that shows nothing of its own. */
 function isTransparent(node: Node): boolean {
-  const info = asObject(field(node.message, "metadata"));
-  return (
-    node.message === undefined || isThought(node) || field(info, "is_visually_hidden_from_conversation") === true
-  );
+  return node.message === undefined || isThought(node) || isHidden(asObject(field(node.message, "metadata")));
+}
+
+/** The app did not show it; or it is the person's standing instructions, as exports before 2026 have them. */
+function isHidden(info: JsonObject | undefined): boolean {
+  return field(info, "is_visually_hidden_from_conversation") === true || field(info, "is_user_system_message") === true;
 }
 
 function isThought(node: Node): boolean {

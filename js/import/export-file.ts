@@ -66,7 +66,7 @@ export async function headOf(file: ExportFile): Promise<string> {
     for await (const chunk of bytesOf(file, byteBudget(), () => undefined)) {
       text += decoder.decode(chunk, { stream: true });
       bytes += chunk.length;
-      if (bytes >= HEAD_BYTES) break;
+      if (bytes >= HEAD_BYTES || (text.trim() !== "" && !isMarkup(text))) break;
     }
   } catch (error) {
     if (text === "" || isMarkup(text)) throw error;
