@@ -22,6 +22,9 @@ import type {
   Erasure,
   HistoryEntry,
   HistoryOptions,
+  ImportInput,
+  ImportOptions,
+  ImportReport,
   Invalidated,
   MemoryEventName,
   MemoryEvents,
@@ -335,6 +338,23 @@ export class Memory {
       throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId (with messageId for one message of it) or factId.");
     }
     return (await this.#session.call("erase", request, { idempotent: true, signal: options.signal })) as Erasure;
+  }
+
+  /**
+   * Imports the export of another app: ChatGPT, Claude, Gemini (Takeout), AI Studio, Grok, Open WebUI, LibreChat,
+   * SillyTavern, ShareGPT, or messages in a format that `append` takes. Importing the same again changes nothing; a later
+   * export adds what is new. A conversation that cannot be read is left out and reported, the others are imported.
+   *
+   * @throws `invalid_argument` for files of no known app, damaged ones, and those beyond a limit, with the place in
+   * `details`: nothing was imported then. `aborted`: what was wholly imported stays, the conversation that was being
+   * imported goes where it is new. `storage_*` likewise.
+   */
+  async import(input: ImportInput, options: ImportOptions = {}): Promise<ImportReport> {
+    requireOptions(options, "options");
+    const { importFiles } = await import("./import/importer.js").catch((cause: unknown) => {
+      throw toMemoryError(cause, "engine_unavailable", "The importer could not be loaded. Serve the package's dist folder whole, and try again.");
+    });
+    return importFiles(this.#session, input, options);
   }
 
   /** Figures: what is stored, what it takes, what it has cost. */

@@ -1,5 +1,5 @@
 // Builds the package into dist/: the engine's WebAssembly and its glue, the TypeScript, the fallback chunk, the
-// vocabularies. A step whose inputs have not changed is skipped.
+// importer, the vocabularies. A step whose inputs have not changed is skipped.
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -105,11 +105,12 @@ function writeInlineChunk() {
 async function buildTypeScript() {
   await step(
     "Compile the TypeScript",
-    { inputs: ["js", "tsconfig.json", "package-lock.json", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts"] },
+    { inputs: ["js", "tsconfig.json", "package-lock.json", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts", "dist/import/importer.js", "dist/import/import-reader.js", "dist/import/import-worker-inline.js"] },
     async () => {
       removeCompiled();
       await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
       await stripComments();
+      await bundleImporter();
       copyFileSync(join(ROOT, "js/engine-glue.d.ts"), join(DIST, "engine-glue.d.ts"));
       copyFileSync(join(ROOT, "js/wasm-inline.d.ts"), join(DIST, "wasm-inline.d.ts"));
     },
@@ -127,9 +128,30 @@ async function stripComments() {
   }
 }
 
+/**
+ * The importer is loaded when an app calls `import`: one file that stores, and what reads, once as a module and once as
+ * the text of a worker. Only one of the two is ever downloaded. The zip library is in both, with its licence.
+ */
+async function bundleImporter() {
+  const { build } = await import("esbuild");
+  const folder = join(DIST, "import");
+  const licence = readFileSync(join(ROOT, "node_modules/@zip.js/zip.js/LICENSE"), "utf8");
+  const banner = { js: `/*! This file contains zip.js (https://github.com/gildas-lormeau/zip.js).\n${licence.trim()}\n*/` };
+  const shared = { bundle: true, target: "es2022", minify: true, legalComments: "none", write: false };
+  const bundled = async (entry, options) => (await build({ ...shared, ...options, entryPoints: [join(folder, entry)] })).outputFiles[0].text;
+  const importer = await bundled("importer.js", { format: "esm", external: ["../errors.js", "../arguments.js", "./import-reader.js", "./import-worker-inline.js"] });
+  const reader = await bundled("import-reader.js", { format: "esm", external: ["../errors.js", "../arguments.js"], banner });
+  const worker = await bundled("import-worker.js", { format: "iife", banner });
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  writeFileSync(join(folder, "importer.js"), importer);
+  writeFileSync(join(folder, "import-reader.js"), reader);
+  writeFileSync(join(folder, "import-worker-inline.js"), `export const code = ${JSON.stringify(worker)};\n`);
+}
+
 /** What was compiled from a source file that is gone must not be shipped. */
 function removeCompiled() {
-  rmSync(join(DIST, "types"), { recursive: true, force: true });
+  for (const folder of ["types", "import"]) rmSync(join(DIST, folder), { recursive: true, force: true });
   for (const name of readdirSync(DIST)) {
     if (/\.[jt]s$/.test(name) && !MADE_WITH_THE_ENGINE.includes(name)) rmSync(join(DIST, name));
   }

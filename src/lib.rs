@@ -4,6 +4,7 @@
 //! randomness and no I/O; [`engine`] orchestrates over the ports of [`ports`]; the `wasm` feature adds the adapter to
 //! JavaScript and the IndexedDB store. ARCHITECTURE.md is the map.
 
+mod citation_marks;
 pub mod config;
 pub mod context;
 mod embedded_data;

@@ -186,8 +186,8 @@ impl Message {
     }
 
     /// The visible text, parts joined by a line break: what is indexed, embedded, quoted and shown.
-    /// Reasoning and media are left out; tool results are included, each as its own paragraph; tool calls by name. Data
-    /// URLs and other base64 inside a text are named by type and size, not repeated.
+    /// Reasoning, media and citation marks are left out; tool results are included, each as its own paragraph; tool calls
+    /// by name. Data URLs and other base64 inside a text are named by type and size, not repeated.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -204,7 +204,7 @@ impl Message {
             if !out.is_empty() {
                 out.push('\n');
             }
-            out.push_str(&without_data(piece));
+            crate::citation_marks::push_without_marks(&mut out, &without_data(piece));
         }
         out
     }

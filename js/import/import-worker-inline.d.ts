@@ -1,0 +1,2 @@
+/** The worker of an import as one script; made by `scripts/build.mjs`. */
+export const code: string;
