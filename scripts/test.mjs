@@ -1,5 +1,6 @@
 // `npm test`: installs what is missing and runs every check, in the order in which they fail fastest. With names of parts
-// as arguments (lint, rust, js, browser, deny) only those. The last line is the total.
+// as arguments (lint, rust, js, browser, fuzz, deny) only those. The last line is the total. `npm run fuzz` fuzzes for as many
+// seconds as FUZZ_SECONDS says, an hour by default.
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -11,12 +12,15 @@ import {
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const WASM_TARGET = "wasm32-unknown-unknown";
+/** Seconds that each fuzz target runs within the tests. */
+const FUZZ_SECONDS = 60;
 
 const PARTS = {
   lint: { say: "Format and lints", run: lint },
   rust: { say: "Rust tests", run: testRust },
   js: { say: "JavaScript tests", run: testJs },
   browser: { say: "Browser tests", run: testBrowser },
+  fuzz: { say: "Fuzzing", run: fuzz },
   deny: { say: "Licences and sources of the crates", run: checkCrates },
 };
 
@@ -62,6 +66,18 @@ async function testBrowser() {
   await build();
   await rustInBrowser(driver);
   await nodeTests("tests/e2e", { CHROME_PATH: browser });
+}
+
+/** The fuzz targets, side by side: each runs as long as the slowest. In their own parts they run for three seconds. */
+async function fuzz() {
+  await build();
+  const seconds = process.env.FUZZ_SECONDS ?? String(FUZZ_SECONDS);
+  say(`Messages and imports, ${seconds} seconds each ...`);
+  const env = { FUZZ_SECONDS: seconds };
+  await Promise.all([
+    counted("cargo", ["test", "--test", "fuzz_messages", ...quiet()], env, countCargo),
+    counted(process.execPath, ["--test", "--test-reporter=spec", "tests/js/fuzz-import.test.mjs"], env, countNode),
+  ]);
 }
 
 /** The Rust tests that need a browser, once for each way in which Chromium stores IndexedDB (a webdriver*.json each). */

@@ -1,7 +1,7 @@
-/** The list of conversations, with what starts a new one: empty, the sample, a file, or the measuring data. */
+/** The list of conversations, with what starts a new one: empty, the sample, an export of another app, or the measuring data. */
 
 import { button, byId, element, fill } from "./element.ts";
-import { importFile } from "./import-file.ts";
+import { importPanel } from "./import-panel.ts";
 import { loadLocomo, locomoConversations } from "./locomo.ts";
 import { loadSample } from "./sample.ts";
 import { showView } from "./views.ts";
@@ -24,7 +24,7 @@ export function conversationList(root: HTMLElement, workspace: Workspace): void 
     older,
     element("h2", { class: "later" }, "Bring one in"),
     button("Sample conversation", () => open(workspace, () => loadSample(workspace)), { class: "wide", id: "load-sample" }),
-    fileInput(workspace),
+    importPanel(workspace),
     measuringData(workspace),
   );
   workspace.subscribe(["conversations"], () => {
@@ -73,20 +73,6 @@ function row(workspace: Workspace, conversation: Workspace["conversations"][numb
       element("span", { class: "conversation-about" }, formatCount(conversation.messageCount, "message")),
     ),
   );
-}
-
-function fileInput(workspace: Workspace): HTMLElement {
-  const input = element("input", { type: "file", accept: ".json,application/json", id: "import-file", class: "visually-hidden" });
-  input.addEventListener("change", () => {
-    const file = input.files?.[0];
-    input.value = "";
-    if (!file) return;
-    open(workspace, async () => {
-      const words = await importFile(workspace, file);
-      workspace.say({ kind: "ready", words });
-    });
-  });
-  return element("label", { class: "button wide", for: "import-file" }, "JSON file of messages", input);
 }
 
 function measuringData(workspace: Workspace): HTMLElement {

@@ -10,6 +10,8 @@ import {
   type Context,
   type Conversation,
   type HistoryEntry,
+  type ImportOptions,
+  type ImportReport,
   type Memory,
   type RawMessage,
   type Stats,
@@ -282,6 +284,19 @@ export class Workspace {
     await this.select(id);
     this.say({ kind: "ready", words: "Ready" });
     this.watchJobs();
+  }
+
+  /** Brings the export of another app in. What is there already stays; what came in before it was stopped stays too. */
+  async bringInExport(files: readonly File[], options: ImportOptions): Promise<ImportReport> {
+    this.#isBringingIn = true;
+    this.say({ kind: "busy", words: "Importing" });
+    try {
+      return await this.opened().import(files, options);
+    } finally {
+      this.#isBringingIn = false;
+      await this.refreshConversations();
+      this.watchJobs();
+    }
   }
 
   /** Reads what another tab may have changed. */
