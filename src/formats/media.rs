@@ -3,8 +3,9 @@
 use super::json::{Object, at, text};
 use super::read::gemini_field;
 use super::reference::address_kind;
+use super::write::{texts, with};
 use crate::message::Format;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Where the bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,19 +150,23 @@ impl<'a> Media<'a> {
             Format::LangChain => Some(self.write_langchain()),
             Format::OpenAi => self.write_openai(),
             Format::Anthropic => self.write_anthropic(),
-            Format::AiSdkUi => Some(self.with_filename(
-                json!({ "type": "file", "mediaType": self.media_type_or_default(), "url": self.url() }),
-            )),
+            Format::AiSdkUi => Some(self.with_filename(texts(&[
+                ("type", "file"),
+                ("mediaType", self.media_type_or_default()),
+                ("url", &self.url()),
+            ]))),
             Format::AiSdkModel if self.kind == "image" => {
-                let mut part = json!({ "type": "image", "image": self.address() });
-                if let (Some(media_type), Value::Object(part)) = (&self.media_type, &mut part) {
-                    part.insert("mediaType".to_owned(), json!(media_type));
-                }
-                Some(part)
+                let part = texts(&[("type", "image"), ("image", self.address())]);
+                Some(match &self.media_type {
+                    Some(media_type) => with(part, "mediaType", Value::String(media_type.clone())),
+                    None => part,
+                })
             }
-            Format::AiSdkModel => Some(self.with_filename(
-                json!({ "type": "file", "data": self.address(), "mediaType": self.media_type_or_default() }),
-            )),
+            Format::AiSdkModel => Some(self.with_filename(texts(&[
+                ("type", "file"),
+                ("data", self.address()),
+                ("mediaType", self.media_type_or_default()),
+            ]))),
         }
     }
 
@@ -171,27 +176,27 @@ impl<'a> Media<'a> {
         }
     }
 
-    fn with_filename(&self, mut part: Value) -> Value {
-        if let (Some(filename), Value::Object(part)) = (self.filename, &mut part) {
-            part.insert("filename".to_owned(), json!(filename));
+    fn with_filename(&self, part: Value) -> Value {
+        match self.filename {
+            Some(filename) => with(part, "filename", Value::String(filename.to_owned())),
+            None => part,
         }
-        part
     }
 
     fn write_openai(&self) -> Option<Value> {
         match (self.kind, self.location) {
-            ("image", _) => Some(json!({ "type": "image_url", "image_url": { "url": self.url() } })),
+            ("image", _) => Some(nested("image_url", texts(&[("url", &self.url())]))),
             ("audio", Location::Base64(data)) => {
                 let format = match self.media_type_or_default() {
                     "audio/wav" | "audio/x-wav" => "wav",
                     "audio/mp3" | "audio/mpeg" => "mp3",
                     _ => return None,
                 };
-                Some(json!({ "type": "input_audio", "input_audio": { "data": data, "format": format } }))
+                Some(nested("input_audio", texts(&[("data", data), ("format", format)])))
             }
             ("file", Location::Base64(_)) if self.is_type(&["application/pdf"]) => {
                 let filename = self.filename.unwrap_or("document.pdf");
-                Some(json!({ "type": "file", "file": { "filename": filename, "file_data": self.url() } }))
+                Some(nested("file", texts(&[("filename", filename), ("file_data", &self.url())])))
             }
             _ => None,
         }
@@ -200,29 +205,30 @@ impl<'a> Media<'a> {
     /// Audio is not taken there; of files, what has bytes or a public address.
     fn write_responses(&self) -> Option<Value> {
         match (self.kind, self.location) {
-            ("image", _) => Some(json!({ "type": "input_image", "image_url": self.url(), "detail": "auto" })),
+            ("image", _) => Some(texts(&[("type", "input_image"), ("image_url", &self.url()), ("detail", "auto")])),
             ("file", Location::Base64(_)) if self.is_type(&["application/pdf"]) => {
                 let filename = self.filename.unwrap_or("document.pdf");
-                Some(json!({ "type": "input_file", "filename": filename, "file_data": self.url() }))
+                Some(texts(&[("type", "input_file"), ("filename", filename), ("file_data", &self.url())]))
             }
             ("file", Location::Url(url)) if url.starts_with("http") => {
-                Some(json!({ "type": "input_file", "file_url": url }))
+                Some(texts(&[("type", "input_file"), ("file_url", url)]))
             }
             _ => None,
         }
     }
 
     fn write_gemini(&self) -> Option<Value> {
-        match self.location {
+        let (field, data) = match self.location {
             Location::Base64(data) => {
-                Some(json!({ "inlineData": { "mimeType": self.media_type_or_default(), "data": data } }))
+                ("inlineData", texts(&[("mimeType", self.media_type_or_default()), ("data", data)]))
             }
-            Location::Url(url) if url.starts_with("http") => Some(match &self.media_type {
-                Some(media_type) => json!({ "fileData": { "mimeType": media_type, "fileUri": url } }),
-                None => json!({ "fileData": { "fileUri": url } }),
-            }),
-            Location::Url(_) => None,
-        }
+            Location::Url(url) if url.starts_with("http") => match &self.media_type {
+                Some(media_type) => ("fileData", texts(&[("mimeType", media_type), ("fileUri", url)])),
+                None => ("fileData", texts(&[("fileUri", url)])),
+            },
+            Location::Url(_) => return None,
+        };
+        Some(with(texts(&[]), field, data))
     }
 
     fn write_langchain(&self) -> Value {
@@ -230,14 +236,16 @@ impl<'a> Media<'a> {
             Location::Base64(_) => ("base64", "data"),
             Location::Url(_) => ("url", "url"),
         };
-        let mut part = json!({
-            "type": self.kind, "source_type": source_type, "mime_type": self.media_type_or_default(),
-            field: self.address(),
-        });
-        if let Some(filename) = self.filename {
-            part["metadata"] = json!({ "filename": filename });
+        let part = texts(&[
+            ("type", self.kind),
+            ("source_type", source_type),
+            ("mime_type", self.media_type_or_default()),
+            (field, self.address()),
+        ]);
+        match self.filename {
+            Some(filename) => with(part, "metadata", texts(&[("filename", filename)])),
+            None => part,
         }
-        part
     }
 
     fn write_anthropic(&self) -> Option<Value> {
@@ -247,15 +255,20 @@ impl<'a> Media<'a> {
             "file" => ("document", &["application/pdf"][..]),
             _ => return None,
         };
-        match self.location {
-            Location::Base64(data) if self.is_type(types) => Some(json!({
-                "type": kind,
-                "source": { "type": "base64", "media_type": self.media_type_or_default(), "data": data },
-            })),
-            Location::Url(url) if url.starts_with("http") && (kind == "image" || self.is_type(types)) => {
-                Some(json!({ "type": kind, "source": { "type": "url", "url": url } }))
+        let source = match self.location {
+            Location::Base64(data) if self.is_type(types) => {
+                texts(&[("type", "base64"), ("media_type", self.media_type_or_default()), ("data", data)])
             }
-            _ => None,
-        }
+            Location::Url(url) if url.starts_with("http") && (kind == "image" || self.is_type(types)) => {
+                texts(&[("type", "url"), ("url", url)])
+            }
+            _ => return None,
+        };
+        Some(with(texts(&[("type", kind)]), "source", source))
     }
+}
+
+/// A part whose content stands under its own type.
+fn nested(kind: &str, content: Value) -> Value {
+    with(texts(&[("type", kind)]), kind, content)
 }

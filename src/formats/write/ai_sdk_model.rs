@@ -1,9 +1,9 @@
 //! AI SDK `ModelMessage`.
 
-use super::{Envelope, Item, STUB_OUTPUT, content, input, listed};
+use super::{Envelope, Item, STUB_OUTPUT, content, input, listed, texts, with};
 use crate::formats::json::Object;
 use crate::message::Role;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     let parts: Vec<Value> = items.iter().map(part).collect();
@@ -16,22 +16,19 @@ pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Obj
 fn part(item: &Item<'_>) -> Value {
     match item {
         Item::Native { value, .. } => listed(value),
-        Item::Text(text) => json!({ "type": "text", "text": text }),
+        Item::Text(text) => texts(&[("type", "text"), ("text", text)]),
         Item::Media(media) => media.clone(),
         Item::Reasoning { text, metadata } => {
-            let mut part = json!({ "type": "reasoning", "text": text });
-            if let Some(metadata) = metadata {
-                part["providerOptions"] = (*metadata).clone();
+            let part = texts(&[("type", "reasoning"), ("text", text)]);
+            match metadata {
+                Some(metadata) => with(part, "providerOptions", (*metadata).clone()),
+                None => part,
             }
-            part
         }
         Item::Call { id, name, arguments, provider_executed } => {
-            let mut part =
-                json!({ "type": "tool-call", "toolCallId": id, "toolName": name, "input": input(arguments) });
-            if *provider_executed {
-                part["providerExecuted"] = json!(true);
-            }
-            part
+            let call = texts(&[("type", "tool-call"), ("toolCallId", id), ("toolName", name)]);
+            let part = with(call, "input", input(arguments));
+            if *provider_executed { with(part, "providerExecuted", Value::Bool(true)) } else { part }
         }
         Item::Result { id, name, output, is_error } => {
             let kind = if *is_error { "error-text" } else { "text" };
@@ -42,5 +39,6 @@ fn part(item: &Item<'_>) -> Value {
 }
 
 fn result(id: &str, name: &str, kind: &str, output: &str) -> Value {
-    json!({ "type": "tool-result", "toolCallId": id, "toolName": name, "output": { "type": kind, "value": output } })
+    let result = texts(&[("type", "tool-result"), ("toolCallId", id), ("toolName", name)]);
+    with(result, "output", texts(&[("type", kind), ("value", output)]))
 }

@@ -1,6 +1,6 @@
 //! AI SDK `UIMessage`: call and result become one part.
 
-use super::{Envelope, Item, STUB_OUTPUT, input};
+use super::{Envelope, Item, STUB_OUTPUT, input, texts, with};
 use crate::formats::json::Object;
 use crate::message::{Part, Role};
 use crate::sorted_map::{SortedMap, SortedSet};
@@ -34,24 +34,25 @@ impl Writer {
     fn push(&mut self, item: &Item<'_>) {
         match item {
             Item::Native { value, part, .. } => self.push_native(value, part),
-            Item::Text(text) => self.parts.push(json!({ "type": "text", "text": text })),
+            Item::Text(text) => self.parts.push(texts(&[("type", "text"), ("text", text)])),
             Item::Media(media) => self.parts.push(media.clone()),
             Item::Reasoning { text, metadata } => {
-                let mut part = json!({ "type": "reasoning", "text": text });
-                if let Some(metadata) = metadata {
-                    part["providerMetadata"] = (*metadata).clone();
-                }
-                self.parts.push(part);
+                let part = texts(&[("type", "reasoning"), ("text", text)]);
+                self.parts.push(match metadata {
+                    Some(metadata) => with(part, "providerMetadata", (*metadata).clone()),
+                    None => part,
+                });
             }
             Item::Call { id, name, arguments, provider_executed } => {
                 self.calls.get_or_default(id.to_string()).push(self.parts.len());
-                let mut part = json!({
-                    "type": "dynamic-tool", "toolName": name, "toolCallId": id, "state": "input-available",
-                    "input": input(arguments),
-                });
-                if *provider_executed {
-                    part["providerExecuted"] = json!(true);
-                }
+                let call = texts(&[
+                    ("type", "dynamic-tool"),
+                    ("toolName", name),
+                    ("toolCallId", id),
+                    ("state", "input-available"),
+                ]);
+                let part = with(call, "input", input(arguments));
+                let part = if *provider_executed { with(part, "providerExecuted", Value::Bool(true)) } else { part };
                 self.parts.push(part);
             }
             Item::Result { id, output, is_error, .. } => self.answer(id, output, *is_error),

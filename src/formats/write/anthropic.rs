@@ -1,9 +1,9 @@
 //! Anthropic Messages.
 
-use super::{Envelope, Item, STUB_OUTPUT, content, listed, object_input};
+use super::{Envelope, Item, STUB_OUTPUT, content, listed, object_input, texts, with};
 use crate::formats::json::Object;
 use crate::message::Role;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     let mut blocks: Vec<Value> = items.iter().filter_map(block).collect();
@@ -22,19 +22,16 @@ pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Obj
 fn block(item: &Item<'_>) -> Option<Value> {
     Some(match item {
         Item::Native { value, .. } => listed(value),
-        Item::Text(text) => json!({ "type": "text", "text": text }),
+        Item::Text(text) => texts(&[("type", "text"), ("text", text)]),
         Item::Media(media) => media.clone(),
         Item::Call { id, name, arguments, .. } => {
-            json!({ "type": "tool_use", "id": id, "name": name, "input": object_input(arguments) })
+            with(texts(&[("type", "tool_use"), ("id", id), ("name", name)]), "input", object_input(arguments))
         }
         Item::Result { id, output, is_error, .. } => {
-            let mut block = json!({ "type": "tool_result", "tool_use_id": id, "content": output });
-            if *is_error {
-                block["is_error"] = json!(true);
-            }
-            block
+            let block = texts(&[("type", "tool_result"), ("tool_use_id", id), ("content", output)]);
+            if *is_error { with(block, "is_error", Value::Bool(true)) } else { block }
         }
-        Item::Stub { id, .. } => json!({ "type": "tool_result", "tool_use_id": id, "content": STUB_OUTPUT }),
+        Item::Stub { id, .. } => texts(&[("type", "tool_result"), ("tool_use_id", id), ("content", STUB_OUTPUT)]),
         Item::Reasoning { .. } => return None,
     })
 }

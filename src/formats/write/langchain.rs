@@ -1,11 +1,11 @@
 //! LangChain messages in their stored form, `{type, data}`; an edited message keeps the shape it came in.
 
-use super::{Envelope, Item, STUB_OUTPUT, content, listed, object_input};
+use super::{Envelope, Item, STUB_OUTPUT, content, listed, object_input, texts, with};
 use crate::formats::json::Object;
 use crate::formats::read::{LANGCHAIN_FUNCTION_CALL_ID_PREFIX, Slot, langchain_body_field};
 use crate::message::{Part, Role};
 use crate::sorted_map::SortedSet;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     if let Some(base) = envelope.base {
@@ -18,9 +18,9 @@ pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Obj
         Role::System => return None,
     };
     if let Some(name) = envelope.name.as_ref().filter(|_| envelope.role != Role::Tool) {
-        data.insert("name".to_owned(), json!(name));
+        data.insert("name".to_owned(), Value::String(name.clone()));
     }
-    Some(Object::from_iter([("type".to_owned(), json!(kind)), ("data".to_owned(), Value::Object(data))]))
+    into_object(with(texts(&[("type", kind)]), "data", Value::Object(data)))
 }
 
 fn said(items: &[Item<'_>]) -> Option<Object> {
@@ -30,10 +30,11 @@ fn said(items: &[Item<'_>]) -> Option<Object> {
             Item::Native { value, slot: Slot::Item("content", _) | Slot::Field("content"), .. } => {
                 parts.push(listed(value));
             }
-            Item::Text(text) => parts.push(json!({ "type": "text", "text": text })),
+            Item::Text(text) => parts.push(texts(&[("type", "text"), ("text", text)])),
             Item::Media(media) => parts.push(media.clone()),
             Item::Call { id, name, arguments, .. } => {
-                calls.push(json!({ "name": name, "args": object_input(arguments), "id": id, "type": "tool_call" }));
+                let call = texts(&[("name", name), ("id", id), ("type", "tool_call")]);
+                calls.push(with(call, "args", object_input(arguments)));
             }
             _ => {}
         }
@@ -41,12 +42,12 @@ fn said(items: &[Item<'_>]) -> Option<Object> {
     if parts.is_empty() && calls.is_empty() {
         return None;
     }
-    let content = if parts.is_empty() { json!("") } else { content(parts, false) };
-    let mut data = Object::from_iter([("content".to_owned(), content)]);
+    let content = if parts.is_empty() { Value::String(String::new()) } else { content(parts, false) };
+    let mut data = with(texts(&[]), "content", content);
     if !calls.is_empty() {
-        data.insert("tool_calls".to_owned(), Value::Array(calls));
+        data = with(data, "tool_calls", Value::Array(calls));
     }
-    Some(data)
+    into_object(data)
 }
 
 fn result(item: &Item<'_>) -> Option<(&'static str, Object)> {
@@ -58,14 +59,18 @@ fn result(item: &Item<'_>) -> Option<(&'static str, Object)> {
     let is_function = matches!(item, Item::Stub { call: Some(_), .. })
         && id.strip_prefix(LANGCHAIN_FUNCTION_CALL_ID_PREFIX) == Some(name);
     let (kind, data) = match is_function {
-        true => ("function", json!({ "content": output, "name": name })),
+        true => ("function", texts(&[("content", output), ("name", name)])),
         false => {
             let status = if is_error { "error" } else { "success" };
-            ("tool", json!({ "content": output, "tool_call_id": id, "name": name, "status": status }))
+            ("tool", texts(&[("content", output), ("tool_call_id", id), ("name", name), ("status", status)]))
         }
     };
-    match data {
-        Value::Object(data) => Some((kind, data)),
+    Some((kind, into_object(data)?))
+}
+
+fn into_object(value: Value) -> Option<Object> {
+    match value {
+        Value::Object(object) => Some(object),
         _ => None,
     }
 }
@@ -102,7 +107,7 @@ fn edited(base: &Object, items: &[Item<'_>]) -> Object {
             kept_slots.contains(&(field, index - 1)) || is_copy
         });
         if list.is_empty() && field == "content" {
-            body.insert(field.to_owned(), json!(""));
+            body.insert(field.to_owned(), Value::String(String::new()));
         }
     }
     if let Some(Value::Object(extra)) = body.get_mut("additional_kwargs") {

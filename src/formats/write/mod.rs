@@ -12,7 +12,7 @@ use super::json::{self, Object};
 use super::read::Slot;
 use super::{MAX_NESTING, STUB_OUTPUT};
 use crate::message::{Format, Part, Role};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// One thing to be said in the target format.
@@ -47,7 +47,10 @@ pub(super) struct Envelope<'a> {
 impl Envelope<'_> {
     /// The caller's own fields, or a role alone.
     fn object(&self, role: &str) -> Object {
-        self.base.cloned().unwrap_or_else(|| Object::from_iter([("role".to_owned(), json!(role))]))
+        self.base.cloned().unwrap_or_else(|| match texts(&[("role", role)]) {
+            Value::Object(object) => object,
+            _ => Object::new(),
+        })
     }
 }
 
@@ -68,22 +71,42 @@ pub(super) fn message(target: Format, envelope: &Envelope<'_>, items: &[Item<'_>
     .map(Value::Object)
 }
 
+/// An object of texts. `json!` serialises anew for every type, and is several times the code.
+#[inline(never)]
+pub(super) fn texts(fields: &[(&str, &str)]) -> Value {
+    let mut object = Object::new();
+    for (field, text) in fields {
+        object.insert((*field).to_owned(), Value::String((*text).to_owned()));
+    }
+    Value::Object(object)
+}
+
+/// The object with one more field.
+#[inline(never)]
+pub(super) fn with(mut object: Value, field: &str, value: Value) -> Value {
+    if let Value::Object(object) = &mut object {
+        object.insert(field.to_owned(), value);
+    }
+    object
+}
+
 /// Levels that a message has around the arguments of a call, at most: with them it must still be readable.
 const LEVELS_AROUND_ARGUMENTS: usize = 8;
 
 /// A call's arguments as a value: `{}` for none, the text itself where it is no JSON or nests too deep to be carried.
 fn input(arguments: &str) -> Value {
     if arguments.trim().is_empty() {
-        return json!({});
+        return texts(&[]);
     }
-    json::read_value(arguments, MAX_NESTING - LEVELS_AROUND_ARGUMENTS).unwrap_or_else(|| json!(arguments))
+    json::read_value(arguments, MAX_NESTING - LEVELS_AROUND_ARGUMENTS)
+        .unwrap_or_else(|| Value::String(arguments.to_owned()))
 }
 
 /// The same where only an object is taken: anything else is put into one.
 fn object_input(arguments: &str) -> Value {
     match input(arguments) {
         object @ Value::Object(_) => object,
-        _ => json!({ "arguments": arguments }),
+        _ => texts(&[("arguments", arguments)]),
     }
 }
 
@@ -101,7 +124,7 @@ fn content(mut parts: Vec<Value>, keep_list: bool) -> Value {
 /// A native part as an item of a list: a content string becomes a text part.
 fn listed(value: &Value) -> Value {
     match value {
-        Value::String(text) => json!({ "type": "text", "text": text }),
+        Value::String(text) => texts(&[("type", "text"), ("text", text)]),
         other => other.clone(),
     }
 }

@@ -1,11 +1,11 @@
 //! OpenAI chat completions.
 
-use super::{Envelope, Item, STUB_OUTPUT, content};
+use super::{Envelope, Item, STUB_OUTPUT, content, texts, with};
 use crate::formats::json::Object;
 use crate::formats::read::{FUNCTION_CALL_ID_PREFIX, Slot};
 use crate::message::Role;
 use crate::sorted_map::SortedSet;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(super) fn message(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     if let Some(base) = envelope.base {
@@ -62,9 +62,9 @@ fn result(item: &Item<'_>) -> Option<Object> {
         _ => return None,
     };
     let message = if matches!(item, Item::Stub { .. }) && id.strip_prefix(FUNCTION_CALL_ID_PREFIX) == Some(name) {
-        json!({ "role": "function", "name": name, "content": output })
+        texts(&[("role", "function"), ("name", name), ("content", output)])
     } else {
-        json!({ "role": "tool", "tool_call_id": id, "content": output })
+        texts(&[("role", "tool"), ("tool_call_id", id), ("content", output)])
     };
     object(message)
 }
@@ -73,7 +73,7 @@ fn user(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     let parts: Vec<Value> = items
         .iter()
         .filter_map(|item| match item {
-            Item::Text(text) => Some(json!({ "type": "text", "text": text })),
+            Item::Text(text) => Some(texts(&[("type", "text"), ("text", text)])),
             Item::Media(media) => Some(media.clone()),
             _ => None,
         })
@@ -81,11 +81,7 @@ fn user(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     if parts.is_empty() {
         return None;
     }
-    let mut message = json!({ "role": "user", "content": content(parts, false) });
-    if let Some(name) = &envelope.name {
-        message["name"] = json!(name);
-    }
-    object(message)
+    object(named(with(texts(&[("role", "user")]), "content", content(parts, false)), envelope))
 }
 
 fn assistant(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
@@ -96,9 +92,8 @@ fn assistant(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
             Item::Text(text) => said.push(text),
             Item::Call { id, name, arguments, .. } => {
                 let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-                calls.push(
-                    json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } }),
-                );
+                let function = texts(&[("name", name), ("arguments", arguments)]);
+                calls.push(with(texts(&[("id", id), ("type", "function")]), "function", function));
             }
             _ => {}
         }
@@ -106,15 +101,19 @@ fn assistant(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
     if said.is_empty() && calls.is_empty() {
         return None;
     }
-    let said = if said.is_empty() { Value::Null } else { json!(said.join("\n\n")) };
-    let mut message = json!({ "role": "assistant", "content": said });
+    let said = if said.is_empty() { Value::Null } else { Value::String(said.join("\n\n")) };
+    let mut message = with(texts(&[("role", "assistant")]), "content", said);
     if !calls.is_empty() {
-        message["tool_calls"] = Value::Array(calls);
+        message = with(message, "tool_calls", Value::Array(calls));
     }
-    if let Some(name) = &envelope.name {
-        message["name"] = json!(name);
+    object(named(message, envelope))
+}
+
+fn named(message: Value, envelope: &Envelope<'_>) -> Value {
+    match &envelope.name {
+        Some(name) => with(message, "name", Value::String(name.clone())),
+        None => message,
     }
-    object(message)
 }
 
 fn object(value: Value) -> Option<Object> {
