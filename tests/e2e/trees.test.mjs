@@ -44,8 +44,8 @@ async function openPage(context) {
 /** Everything in the page's databases, as text. */
 async function everything() {
   const texts = [];
-  for (const { name } of await indexedDB.databases()) {
-    const request = indexedDB.open(name);
+  for (const { name } of await globalThis.indexedDB.databases()) {
+    const request = globalThis.indexedDB.open(name);
     const database = await new Promise((resolve, reject) => Object.assign(request, { onsuccess: () => resolve(request.result), onerror: reject }));
     const transaction = database.transaction([...database.objectStoreNames]);
     for (const store of database.objectStoreNames) {
@@ -62,26 +62,26 @@ test("two pages turn, edit and remove, and agree after a reload", async () => {
   const one = await openPage(context);
   const other = await openPage(context);
   await one.evaluate(async () => {
-    await memory.conversations.create({ id: "chat" });
-    await memory.append("chat", [
+    await globalThis.memory.conversations.create({ id: "chat" });
+    await globalThis.memory.append("chat", [
       { id: "a", role: "user", content: "Which colour has the kingfisher?" },
       { id: "b", role: "assistant", content: "Turquoise." },
       { id: "c", role: "user", content: "And the heron?" },
     ]);
   });
-  assert.equal(await other.evaluate(() => finds("heron")), true);
-  const edited = await one.evaluate(() => memory.edit("chat", "c", { id: "c2", role: "user", content: "And the bittern?" }));
+  assert.equal(await other.evaluate(() => globalThis.finds("heron")), true);
+  const edited = await one.evaluate(() => globalThis.memory.edit("chat", "c", { id: "c2", role: "user", content: "And the bittern?" }));
   assert.deepEqual([edited.seq, edited.durable, edited.invalidated.messages], [4, true, 1]);
-  assert.deepEqual(await other.evaluate(() => Promise.all([finds("heron"), finds("bittern")])), [false, true]);
-  await other.evaluate(() => memory.setActiveLeaf("chat", "c"));
-  assert.equal((await one.evaluate(() => path())).at(-1), "And the heron?");
+  assert.deepEqual(await other.evaluate(() => Promise.all([globalThis.finds("heron"), globalThis.finds("bittern")])), [false, true]);
+  await other.evaluate(() => globalThis.memory.setActiveLeaf("chat", "c"));
+  assert.equal((await one.evaluate(() => globalThis.path())).at(-1), "And the heron?");
   assert.ok((await one.evaluate(everything)).includes("Turquoise"));
-  await one.evaluate(() => memory.remove("chat", "b"));
+  await one.evaluate(() => globalThis.memory.remove("chat", "b"));
   assert.ok(!(await one.evaluate(everything)).includes("Turquoise"));
   await other.reload();
   await other.waitForFunction(() => document.title === "ready");
-  assert.deepEqual(await other.evaluate(() => path()), ["Which colour has the kingfisher?", "And the heron?"]);
-  assert.deepEqual(await other.evaluate(() => memory.conversations.tree("chat")), await one.evaluate(() => memory.conversations.tree("chat")));
-  assert.equal(await other.evaluate(() => finds("bittern")), false);
+  assert.deepEqual(await other.evaluate(() => globalThis.path()), ["Which colour has the kingfisher?", "And the heron?"]);
+  assert.deepEqual(await other.evaluate(() => globalThis.memory.conversations.tree("chat")), await one.evaluate(() => globalThis.memory.conversations.tree("chat")));
+  assert.equal(await other.evaluate(() => globalThis.finds("bittern")), false);
   await context.close();
 });
