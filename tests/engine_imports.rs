@@ -214,3 +214,26 @@ fn a_batch_costs_the_same_at_the_end_as_at_the_beginning() {
         assert_eq!(costs.len(), 1, "{costs:?}");
     });
 }
+
+/// What a conversation of many messages is turned to is put into the index in steps, with the storage asked in between.
+#[test]
+fn a_long_path_comes_into_the_index_in_steps() {
+    block_on(async {
+        let store = FaultyStore::new(MemoryStore::default());
+        let shared = store.clone();
+        let world = World { storage: Rc::new(move || Rc::new(shared.clone())), ..World::default() };
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        let ids: Vec<String> = (0..500).map(|n| format!("m{n}")).collect();
+        let messages = ids.iter().map(|id| dated(id, "user", &format!("This is line {id}."), 1.0)).collect();
+        let parents: Vec<Option<&str>> =
+            std::iter::once(None).chain(ids.iter().map(|id| Some(id.as_str()))).take(500).collect();
+        engine.append(imported(messages, &parents, false)).await.unwrap();
+        let reads = store.reads();
+        let leaf = LeafRequest { conversation_id: "c".into(), message_id: "m0".into(), descend: true };
+        engine.set_active_leaf(leaf).await.unwrap();
+        assert!(store.reads() - reads >= 8, "{}", store.reads() - reads);
+        assert_eq!(engine.history("c", None, None, None).await.unwrap().len(), 500);
+        assert!(finds(&engine, "m499").await && finds(&engine, "m0").await);
+    });
+}

@@ -461,14 +461,21 @@ fn the_summary_never_says_what_another_branch_said() {
 #[test]
 fn a_compaction_under_way_loses_against_a_turn_of_the_path() {
     block_on(async {
-        for which in 0..3 {
-            let mut world = small_world();
+        // The turn begins at every step of the compaction.
+        for (which, lead) in (0..3).flat_map(|which| (0..24).map(move |lead| (which, lead))) {
+            let store = FaultyStore::new(MemoryStore::default());
+            let shared = store.clone();
+            let mut world = World { storage: Rc::new(move || Rc::new(shared.clone())), ..small_world() };
             world.policy.compaction.automatic = false;
             let engine = world.open().await;
             let other = world.open().await;
             conversation(&engine, "c").await;
             say(&engine, 0..16).await;
+            store.delay_polls(1);
             let turn = async {
+                for _ in 0..lead {
+                    yield_once().await;
+                }
                 match which {
                     0 => edit(&other, "m4", message("user", &marked(104))).await.unwrap().invalidated,
                     1 => set_leaf(&other, "m5", false).await.unwrap().invalidated,
@@ -476,12 +483,61 @@ fn a_compaction_under_way_loses_against_a_turn_of_the_path() {
                 }
             };
             let (compacted, invalidated) = futures_util::future::join(engine.compact("c", true), turn).await;
-            assert!(invalidated.messages > 0);
             compacted.unwrap();
+            assert!(invalidated.messages > 0);
             check_summary(&engine).await;
             check_summary(&other).await;
         }
     });
+}
+
+#[test]
+fn a_vector_or_a_fact_under_way_does_not_come_back_after_the_removal() {
+    block_on(async {
+        for lead in 0..30 {
+            let store = FaultyStore::new(MemoryStore::default());
+            let shared = store.clone();
+            let model = ScriptedModel::answering(|request: &ModelRequest| {
+                let is_said = request.prompt.contains("I only drink green tea");
+                let fact = json!({ "fact": "The user only drinks green tea", "category": "preference", "confidence": 0.9,
+                    "quote": "I only drink green tea", "seq": 1, "kind": "statement" });
+                Some(json!({ "facts": if is_said { vec![fact] } else { Vec::new() } }).to_string())
+            });
+            let world = World { storage: Rc::new(move || Rc::new(shared.clone())), ..World::default() };
+            let world = world.with_embedder().with_model(model);
+            let engine = world.open().await;
+            let other = world.open().await;
+            conversation(&engine, "c").await;
+            let said = ["I only drink green tea.", "And I like maps."];
+            let messages = said.iter().zip(["a", "b"]).map(|(text, id)| message_with_id(id, "user", text)).collect();
+            engine.append(append("c", messages)).await.unwrap();
+            store.delay_polls(1);
+            let removal = async {
+                for _ in 0..lead {
+                    yield_once().await;
+                }
+                remove(&other, "a", false).await
+            };
+            futures_util::future::join(engine.settled(), removal).await.0.unwrap();
+            engine.settled().await.unwrap();
+            assert_eq!(engine.stats().await.unwrap().vectors, 1);
+            assert_eq!(active_facts(&engine).await, Vec::<String>::new());
+            assert!(!dump(store.inner()).await.contains("tea"), "{lead}");
+        }
+    });
+}
+
+/// Lets the others go on.
+async fn yield_once() {
+    let mut is_second = false;
+    std::future::poll_fn(move |context| {
+        if std::mem::replace(&mut is_second, true) {
+            return std::task::Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
 }
 
 #[test]

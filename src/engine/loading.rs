@@ -17,6 +17,8 @@ use serde::Serialize;
 const SCHEMA_VERSION: u32 = 100;
 /// Records read in one go.
 const PAGE: usize = 1_000;
+/// Messages that are put back into the index in one go: some milliseconds of work, so that the page gets its turn.
+const RETURNED: usize = 64;
 /// Messages of other branches that are read over rather than read around.
 const READ_OVER: Seq = 32;
 
@@ -155,7 +157,7 @@ impl Engine {
             let returned: Vec<Seq> = {
                 let state = self.state.borrow();
                 let Some(conversation) = state.conversation(id) else { return Ok(()) };
-                conversation.returned.iter().copied().take(PAGE).collect()
+                conversation.returned.iter().copied().take(RETURNED).collect()
             };
             if returned.is_empty() {
                 return Ok(());
