@@ -129,8 +129,8 @@ async function stripComments() {
 }
 
 /**
- * The importer is loaded when an app calls `import`: one file that stores, and what reads, once as a module and once as
- * the text of a worker. Only one of the two is ever downloaded. The zip library is in both, with its licence.
+ * The importer is loaded when an app calls `import`: one file that stores, and what reads: as a module, as the text of a
+ * worker, and as the worker's file. Only one of the three is ever downloaded. The zip library is in each, with its licence.
  */
 async function bundleImporter() {
   const { build } = await import("esbuild");
@@ -146,6 +146,7 @@ async function bundleImporter() {
   mkdirSync(folder);
   writeFileSync(join(folder, "importer.js"), importer);
   writeFileSync(join(folder, "import-reader.js"), reader);
+  writeFileSync(join(folder, "import-worker.js"), worker);
   writeFileSync(join(folder, "import-worker-inline.js"), `export const code = ${JSON.stringify(worker)};\n`);
 }
 

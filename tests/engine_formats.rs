@@ -82,3 +82,28 @@ fn what_was_given_comes_back_byte_for_byte_and_is_detected() {
         }
     });
 }
+
+#[test]
+fn references_that_expire_are_told_of_where_they_are_sent_and_notes_elsewhere() {
+    block_on(async {
+        let world = World::default();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        let uploaded = json!({"role": "user", "content": [{"type": "text", "text": "See the plan."},
+            {"type": "file", "file": {"file_id": "file-abc"}}]});
+        let answer = json!({"role": "assistant", "content": "Seen."});
+        engine.append(append("c", vec![uploaded.to_string(), answer.to_string()])).await.unwrap();
+        let own = engine.build_context(ask("c", "What is next?")).await.unwrap();
+        let told: Vec<_> = own.receipt.references.iter().map(|found| (found.seq, found.kind)).collect();
+        assert_eq!(told, [(1, "file")]);
+        assert!(own.messages[0].contains("file-abc"));
+        let request = ContextRequest { format: Some("anthropic".to_owned()), ..ask("c", "What is next?") };
+        let other = engine.build_context(request).await.unwrap();
+        assert_eq!(other.receipt.references, []);
+        assert!(
+            !other.messages[0].contains("file-abc") && other.messages[0].contains("[file"),
+            "{}",
+            other.messages[0]
+        );
+    });
+}

@@ -1,7 +1,8 @@
 //! Fuzzing of the message edge: messages of every format, broken in small ways, are read, grouped, rendered, repaired
 //! and checked. Nothing may panic, and what is repaired passes the checker and can be read again.
 //!
-//! `FUZZ_SECONDS` says how long (default 3), `FUZZ_SEED` where to begin: a failure names the seed of its case.
+//! `FUZZ_SECONDS` says how long (default 3), `FUZZ_START` where to begin (default 1, so that every run of the tests is the
+//! same). A failure names the seed of its case: `FUZZ_SEED` runs it alone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,7 +11,7 @@ mod histories;
 use histories::{Event, FORMATS, message};
 use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use throughline::formats::{
     FormatChoice, GroupInput, Parsed, Profile, Source, Target, counted, parse, references, render, render_repaired,
     shrink_tool_results, turn_groups, user_message_with_evidence, validate, validate_context,
@@ -293,17 +294,16 @@ fn check(seed: u64) {
 #[allow(clippy::disallowed_methods, reason = "the clock says how long to fuzz and where to begin, and no verdict")]
 fn broken_messages_break_nothing() {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
-    let first = number("FUZZ_SEED").unwrap_or(now);
+    let alone = number("FUZZ_SEED");
     let time = Duration::from_secs(number("FUZZ_SECONDS").unwrap_or(3));
     let start = Instant::now();
-    let mut seed = first;
+    let mut seed = alone.or(number("FUZZ_START")).unwrap_or(1);
     loop {
         if catch_unwind(AssertUnwindSafe(|| check(seed))).is_err() {
-            panic!("case {seed} failed; replay: FUZZ_SEED={seed} FUZZ_SECONDS=0 cargo test --test fuzz_messages");
+            panic!("case {seed} failed; replay: FUZZ_SEED={seed} cargo test --test fuzz_messages");
         }
         seed = seed.wrapping_add(1);
-        if start.elapsed() >= time {
+        if alone.is_some() || start.elapsed() >= time {
             break;
         }
     }

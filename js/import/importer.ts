@@ -27,7 +27,9 @@ export async function importFiles(session: Session, input: ImportInput, options:
   const store = new ImportStore(session, projectId, progress);
   const guarded = abortable(store, signal);
   try {
-    const isAlone = options.worker === false || !(await readInWorker(files, read, guarded, signal, store));
+    const worker = options.worker === false ? undefined : await startWorker(options.worker);
+    const isAlone = worker === undefined;
+    if (worker !== undefined) store.report.source = await readIn(worker, files, read, guarded, signal);
     if (isAlone) {
       const { readExport } = await import("./import-reader.js");
       store.report.source = await readExport(files, read, guarded);
@@ -47,7 +49,7 @@ function checked(options: ImportOptions): ImportOptions {
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0)) throw refuse("options.maxBytes must be a whole number from 1.");
   if (onProgress !== undefined && typeof onProgress !== "function") throw refuse("options.onProgress must be a function.");
   if (projectId !== undefined && (typeof projectId !== "string" || projectId === "")) throw refuse("options.projectId must be a text that is not empty.");
-  if (worker !== undefined && typeof worker !== "boolean") throw refuse("options.worker must be true or false.");
+  if (worker !== undefined && typeof worker !== "boolean" && typeof worker !== "function") throw refuse("options.worker must be true, false or a function that makes a worker.");
   return options;
 }
 
@@ -95,39 +97,42 @@ function progressOf(onProgress: ImportOptions["onProgress"], report: () => Impor
   };
 }
 
-/** Reads in a worker; false where none can be made here. */
-async function readInWorker(files: GivenFile[], options: ReadOptions, sink: ImportSink, signal: AbortSignal | undefined, store: ImportStore): Promise<boolean> {
-  const worker = await startWorker();
-  if (worker === undefined) return false;
+async function readIn(worker: Worker, files: GivenFile[], options: ReadOptions, sink: ImportSink, signal: AbortSignal | undefined): Promise<ImportReport["source"]> {
   try {
-    store.report.source = await serve(worker, files, options, sink, signal);
-    return true;
+    return await serve(worker, files, options, sink, signal);
   } finally {
     worker.terminate();
   }
 }
 
-async function startWorker(): Promise<Worker | undefined> {
+/** A worker that is ready: the app's, else one made from a text; none where none can be made here. */
+async function startWorker(given: ImportOptions["worker"]): Promise<Worker | undefined> {
+  if (typeof given === "function") return ready(given());
   if (typeof Worker !== "function" || typeof URL.createObjectURL !== "function") return undefined;
   const { code } = await import("./import-worker-inline.js");
   const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   try {
-    const worker = new Worker(address, { name: "throughline-import" });
-    const isRunning = await new Promise<boolean>((resolve) => {
-      worker.onmessage = () => resolve(true);
-      worker.onerror = (event) => {
-        event.preventDefault();
-        resolve(false);
-      };
-      setTimeout(() => resolve(false), WORKER_START_MS);
-    });
-    if (isRunning) return worker;
-    worker.terminate();
+    return await ready(new Worker(address, { name: "throughline-import" }));
   } catch {
     // Refused by the page's Content-Security-Policy.
+    return undefined;
   } finally {
     URL.revokeObjectURL(address);
   }
+}
+
+/** The worker once it runs; undefined where it does not come to that. */
+async function ready(worker: Worker): Promise<Worker | undefined> {
+  const isRunning = await new Promise<boolean>((resolve) => {
+    worker.onmessage = () => resolve(true);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      resolve(false);
+    };
+    setTimeout(() => resolve(false), WORKER_START_MS);
+  });
+  if (isRunning) return worker;
+  worker.terminate();
   return undefined;
 }
 

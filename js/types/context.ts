@@ -179,6 +179,12 @@ export interface Receipt {
    * it is a stored one, and what was done, in words.
    */
   repairs: { rule: string; seq: number | null; what: string }[];
+  /**
+   * Parts of sent messages that refer to what expires, or what only the account that made it can read (R23): an uploaded
+   * `file`, spoken `audio`, a `container`, an `item` kept by the provider, an `asset`. Sent to another account they are
+   * refused. In messages that were converted from another format they are notes already, and not listed.
+   */
+  references: { seq: number; kind: "file" | "audio" | "container" | "item" | "asset" }[];
   /** Token totals. */
   tokens: {
     /** Of the whole prompt. Never more than `window - reserve`. */

@@ -35,9 +35,10 @@ export interface ImportOptions extends CallOptions {
   projectId?: string;
   /**
    * False reads in this thread instead of a worker, in slices of 8 ms. Default true: a worker where one can be made (not
-   * in Node, nor under a Content-Security-Policy without `worker-src blob:`).
+   * in Node, nor under a Content-Security-Policy without `worker-src blob:`). A function makes the worker, for pages whose
+   * policy allows only files: a new `Worker` of the package's file `throughline/import-worker.js` each time it is called.
    */
-  worker?: boolean;
+  worker?: boolean | (() => Worker);
   /** Most bytes of JSON or HTML after unpacking, all files together, from 1. Default 268,435,456 (256 MB). */
   maxBytes?: number;
 }

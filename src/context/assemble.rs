@@ -3,7 +3,8 @@
 use super::evidence::{self, EvidenceDocument, EvidenceGroup};
 use super::fill::{self, Filled};
 use super::receipt::{
-    CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport,
+    CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, SentReference,
+    TokenReport,
 };
 use super::tool_results::NewestTurn;
 use crate::error::{Code, Error, Result};
@@ -460,6 +461,7 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
         sections,
         retrieval: input.retrieval.clone(),
         repairs: prompt.repairs.clone(),
+        references: sent_references(input),
         tokens,
         prefix_hash: prefix_hash(&prompt),
         notes: input.notes.clone(),
@@ -471,6 +473,17 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
         system: prompt.system,
         messages: prompt.messages.into_iter().map(|message| message.json).collect(),
     }
+}
+
+/// References in messages of the target format, which go out as they are; in others they are notes.
+fn sent_references(input: &ContextInput<'_>) -> Vec<SentReference> {
+    let sent = input.history.iter().flatten().chain(newest(input));
+    let native = sent.filter(|stored| stored.record.format == input.target.format);
+    let of_message = |stored: &StoredMessage| {
+        let seq = stored.record.seq;
+        formats::references(&source(stored)).into_iter().map(move |found| SentReference { seq, kind: found.kind })
+    };
+    native.flat_map(of_message).collect()
 }
 
 /// What the system message costs beyond its text.

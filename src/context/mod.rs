@@ -17,5 +17,7 @@ pub use assemble::{
 };
 pub use budget::{Demand, GroupSize, Room, recent_start};
 pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage};
-pub use receipt::{Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, TokenReport};
+pub use receipt::{
+    Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, SentReference, TokenReport,
+};
 pub use tool_results::{first_full_group, shorten_old, shortest_turn};

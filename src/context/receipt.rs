@@ -43,6 +43,8 @@ pub struct Receipt {
     pub retrieval: RetrievalReport,
     /// What had to be mended so that a provider accepts the messages.
     pub repairs: Vec<Value>,
+    /// Parts of sent messages that refer to what expires or what only one account can read (R23).
+    pub references: Vec<SentReference>,
     /// The sums.
     pub tokens: TokenReport,
     /// 64-bit hash, hexadecimal, of the start of the prompt: the system text and the first message of the recent window.
@@ -50,6 +52,15 @@ pub struct Receipt {
     pub prefix_hash: String,
     /// What is off, in words: no embedder, no language model, an estimate instead of a count.
     pub notes: Vec<String>,
+}
+
+/// A part of a sent message that refers to something kept elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SentReference {
+    /// The message's position in its conversation.
+    pub seq: Seq,
+    /// What is referred to: `file`, `audio`, `container`, `item` or `asset`.
+    pub kind: &'static str,
 }
 
 /// One section of the prompt.

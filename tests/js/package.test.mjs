@@ -26,7 +26,7 @@ test("the tarball holds what a user needs and nothing else", async () => {
   const allowed = [
     /^package\.json$/, /^README\.md$/, /^LICENSE-(MIT|APACHE)$/,
     /^dist\/engine\.wasm$/, /^dist\/[a-z-]+(\.d)?\.[jt]s$/, /^dist\/types\/[a-z-]+(\.d)?\.[jt]s$/,
-    /^dist\/import\/(importer|import-reader|import-worker-inline)\.js$/,
+    /^dist\/import\/(importer|import-reader|import-worker|import-worker-inline)\.js$/,
     /^dist\/vocabularies\/[a-z0-9_]+\.bin\.gz$/, /^dist\/static-minilm-256\.(bin|NOTICE)$/,
   ];
   assert.deepEqual(paths.filter((path) => !allowed.some((pattern) => pattern.test(path))), []);
@@ -46,7 +46,7 @@ test("the package asks for nothing when it is installed or run", () => {
 });
 
 test("what is built in from others keeps its licence", () => {
-  for (const file of ["import/import-reader.js", "import/import-worker-inline.js"]) {
+  for (const file of ["import/import-reader.js", "import/import-worker.js", "import/import-worker-inline.js"]) {
     const text = readFileSync(new URL(`../../dist/${file}`, import.meta.url), "utf8");
     assert.match(text, /zip\.js/, file);
     assert.match(text, /Redistributions in binary form must reproduce the above copyright/, file);

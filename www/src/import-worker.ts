@@ -1,10 +1,10 @@
 /** The importer's worker as a file of this page: its security policy allows no worker made from a text. */
 
-const WORKER_URL = "dist/import-worker.js";
+const WORKER_URL = "/throughline/import/import-worker.js";
 
 /** A worker that reads exports. */
 export function importWorker(): Worker {
-  return new Worker(trustedUrl() as string, { type: "module", name: "import" });
+  return new Worker(trustedUrl() as string, { name: "import" });
 }
 
 /** Where the browser enforces Trusted Types, the one address that may become a worker. */

@@ -240,8 +240,9 @@ export class Workspace {
   wrote(conversationId: string, seq: number, message: RawMessage): void {
     const shown = readMessage(message, seq, "streaming");
     this.#written = { conversationId, shown };
-    if (this.current?.id !== conversationId || this.messages[seq - 1]?.status !== "streaming") return;
-    this.messages[seq - 1] = shown;
+    const index = this.messages.findLastIndex((message) => message.seq === seq);
+    if (this.current?.id !== conversationId || this.messages[index]?.status !== "streaming") return;
+    this.messages[index] = shown;
     this.changed("growth");
   }
 
@@ -357,14 +358,21 @@ export class Workspace {
     if (this.current?.id !== conversationId || !this.memory) return;
     const load = this.#loads;
     const growing = this.messages.findIndex(({ status }) => status === "streaming");
-    const from = (growing < 0 ? this.messages.length : growing) + 1;
-    const entries = await this.memory.history(conversationId, { from, withStatus: true });
+    const known = growing < 0 ? this.messages : this.messages.slice(0, growing);
+    const from = (known.at(-1)?.seq ?? 0) + 1;
+    let shown = [...known, ...(await this.#read(conversationId, from))];
+    // With other branches there is more than what is shown, and what is shown may have turned to one of them.
+    if (shown.length !== this.current.messageCount) shown = await this.#read(conversationId, 1);
     // What came after this has read, or will read, as much and more.
     if (load !== this.#loads || arrival !== this.#arrivals) return;
-    const arrived = entries.map((entry) => this.#newest(conversationId, entry));
-    this.messages = [...this.messages.slice(0, from - 1), ...arrived];
+    this.messages = shown;
     this.changed("messages");
     this.watchJobs();
+  }
+
+  async #read(conversationId: string, from: number): Promise<ShownMessage[]> {
+    const entries = await this.opened().history(conversationId, { from, withStatus: true });
+    return entries.map((entry) => this.#newest(conversationId, entry));
   }
 
   /** Storage lags a little behind what is being written here. */
