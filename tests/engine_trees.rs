@@ -494,7 +494,8 @@ fn a_compaction_under_way_loses_against_a_turn_of_the_path() {
 #[test]
 fn a_vector_or_a_fact_under_way_does_not_come_back_after_the_removal() {
     block_on(async {
-        for lead in 0..30 {
+        // The removal is carried out at every step of the work.
+        for (lead, lag) in (0..40).map(|lead| (lead, 0)).chain((0..40).map(|lag| (0, lag))) {
             let store = FaultyStore::new(MemoryStore::default());
             let shared = store.clone();
             let model = ScriptedModel::answering(|request: &ModelRequest| {
@@ -518,11 +519,17 @@ fn a_vector_or_a_fact_under_way_does_not_come_back_after_the_removal() {
                 }
                 remove(&other, "a", false).await
             };
-            futures_util::future::join(engine.settled(), removal).await.0.unwrap();
+            let work = async {
+                for _ in 0..lag {
+                    yield_once().await;
+                }
+                engine.settled().await
+            };
+            futures_util::future::join(work, removal).await.0.unwrap();
             engine.settled().await.unwrap();
             assert_eq!(engine.stats().await.unwrap().vectors, 1);
             assert_eq!(active_facts(&engine).await, Vec::<String>::new());
-            assert!(!dump(store.inner()).await.contains("tea"), "{lead}");
+            assert!(!dump(store.inner()).await.contains("tea"), "{lead} {lag}");
         }
     });
 }
