@@ -101,7 +101,7 @@ fn references_that_expire_are_told_of_where_they_are_sent_and_notes_elsewhere() 
         let other = engine.build_context(request).await.unwrap();
         assert_eq!(other.receipt.references, []);
         assert!(
-            !other.messages[0].contains("file-abc") && other.messages[0].contains("[file"),
+            !other.messages[0].contains("file_id") && other.messages[0].contains("[file: "),
             "{}",
             other.messages[0]
         );

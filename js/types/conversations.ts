@@ -38,6 +38,8 @@ export interface Conversation {
   updatedAt: number;
   /** Number of messages, those of every branch. */
   messageCount: number;
+  /** Whether a message has been edited or answered anew: then some messages are not on the active path. */
+  hasBranches: boolean;
   /** Sum of the messages' token counts, those of every branch. */
   tokens: number;
   /** The app that it was imported from, where it was. */

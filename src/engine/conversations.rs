@@ -124,6 +124,8 @@ pub struct ConversationView {
     pub updated_at: f64,
     /// Number of messages, those of every branch.
     pub message_count: Seq,
+    /// Whether a message has been edited or answered anew: then some messages are not on the active path.
+    pub has_branches: bool,
     /// Tokens of all messages, those of every branch.
     pub tokens: u64,
     /// The app that it was imported from.
@@ -152,6 +154,7 @@ impl From<&ConversationRecord> for ConversationView {
             created_at: record.created_at,
             updated_at: record.updated_at,
             message_count: record.last_seq.saturating_sub(record.removed),
+            has_branches: !record.is_linear(),
             tokens: record.tokens,
             source: record.source.clone(),
             import_hash: record.import_hash.clone(),

@@ -70,17 +70,17 @@ impl<'a> CallIds<'a> {
             }
     }
 
-    /// Takes note of a part that is about to be written, `native` when it goes out as it is.
-    pub fn learn(&mut self, part: &'a Part, native: bool) {
-        let Part::ToolCall { id, name, provider_executed, .. } = part else { return };
+    /// Takes note of a part that is about to be written, `native` when it goes out as it is, `is_note` when it will be one
+    /// and has no id.
+    pub fn learn(&mut self, part: &'a Part, native: bool, is_note: bool) {
+        let Part::ToolCall { id, name, .. } = part else { return };
         self.names.insert(id, name);
         if self.is_gemini && native && is_positional_id(id) {
             self.unnamed.insert(id);
         } else {
             self.unnamed.remove(id.as_str());
         }
-        // The provider's own calls become notes where they are not native.
-        if self.style == Style::Any || self.style == Style::Unique && *provider_executed && !native {
+        if self.style == Style::Any || is_note {
             return;
         }
         if native || self.kept.contains(id.as_str()) {

@@ -211,6 +211,10 @@ fn joins(bundle: &Bundle, element: &Element, target: Format) -> bool {
     }
 }
 
+fn is_ai_sdk(format: Format) -> bool {
+    matches!(format, Format::AiSdkUi | Format::AiSdkModel)
+}
+
 /// Whether tool results are what a user says in this format.
 fn answers_as_user(format: Format) -> bool {
     matches!(format, Format::Anthropic | Format::Gemini)
@@ -251,7 +255,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
 
     fn push_raw(&mut self, index: usize) {
         let Some(source) = self.sources.get(index) else { return };
-        source.message.parts.iter().for_each(|part| self.calls.learn(part, true));
+        source.message.parts.iter().for_each(|part| self.calls.learn(part, true, false));
         self.rendered.messages.push(RenderedMessage {
             json: source.raw.to_owned(),
             seqs: source.seq.into_iter().collect(),
@@ -370,7 +374,11 @@ impl<'s, 'a> Renderer<'s, 'a> {
                         continue;
                     };
                     if !bundle.is_flat {
-                        self.calls.learn(part, self.is_native(content.source()) && !bundle.is_altered);
+                        let native = self.is_native(content.source()) && !bundle.is_altered;
+                        // A call that the provider ran is a note where it is not native.
+                        let is_run = matches!(part, Part::ToolCall { provider_executed: true, .. });
+                        let is_note = is_run && !native && !(is_ai_sdk(source.format) && is_ai_sdk(self.target));
+                        self.calls.learn(part, native, is_note);
                     }
                     let origin = opened.get(&content.source());
                     let mut item = match bundle.is_flat.then(|| tool_text(part)).flatten() {
@@ -440,16 +448,16 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let role = bundle.role;
         let block = origin.and_then(|origin| origin.blocks.get(index));
         let value = origin.and_then(|origin| origin.value(index, source.format));
-        let is_ai_sdk = matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        let to_ai_sdk = is_ai_sdk(self.target);
         // A result that the assistant's message held, or of the provider's kind, has another shape among results.
         let is_providers =
             || self.target == Format::Anthropic && matches!(part, Part::ToolResult { name: Some(_), .. });
-        let is_moved = role == Role::Tool && (source.message.role == Role::Assistant && !is_ai_sdk || is_providers());
+        let is_moved = role == Role::Tool && (source.message.role == Role::Assistant && !to_ai_sdk || is_providers());
         let is_native = source.format == self.target && !is_moved;
         if let (true, Some(block), Some(value)) = (is_native && !bundle.is_altered, block, value) {
             return Some(Item::Native { value, slot: block.slot, part });
         }
-        let within_ai_sdk = is_ai_sdk && matches!(source.format, Format::AiSdkUi | Format::AiSdkModel);
+        let within_ai_sdk = to_ai_sdk && is_ai_sdk(source.format);
         // Nothing but results has a place among results.
         if role == Role::Tool && !matches!(part, Part::ToolResult { .. }) {
             *lossy = true;

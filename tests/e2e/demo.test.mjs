@@ -117,9 +117,59 @@ test("markup in an imported file stays text and calls nobody", async () => {
   writeFileSync(file, JSON.stringify({ title: "Evil", messages: payloads.map((content, index) => ({ id: `e${index}`, role: index % 2 ? "assistant" : "user", content })) }));
   await page.setInputFiles("#import-file", file);
   await page.waitForFunction((text) => document.querySelector(".message")?.textContent?.includes(text), "onerror");
+  assert.equal(await page.locator("#import-report").count(), 0, "one whole conversation is opened, without a report");
   await ask("What did the picture say?");
   assert.equal(await page.evaluate(() => globalThis.pwned), undefined);
   assert.equal(await page.locator(".message img, .message svg[onload]").count(), 0);
+});
+
+test("an export of another app comes in by one drop, with a report, and once only", async () => {
+  const chat = (index, extra = {}) => {
+    const node = (id, parent, role, text) => ({ id, parent, children: [], message: { id, author: { role }, create_time: 1.7e9 + index * 3600, content: { content_type: "text", parts: [text] } } });
+    const nodes = [{ id: "root", parent: null, children: [], message: null }, node("q", "root", "user", `Which bread number ${index}?`), node("a", "q", "assistant", `Rye with ${index} seeds.`)];
+    return { conversation_id: `bread-${index}`, title: `Bread ${index}`, create_time: 1.7e9 + index, update_time: 1.7e9 + index, current_node: "a", mapping: Object.fromEntries(nodes.map((each) => [each.id, each])), ...extra };
+  };
+  const file = JSON.stringify([...Array.from({ length: 12 }, (_, index) => chat(index)), chat(90, { mapping: 7 })]);
+  const drop = (text) => page.evaluate((dropped) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([dropped], "anything.bin"));
+    document.dispatchEvent(new DragEvent("dragover", { dataTransfer, cancelable: true }));
+    document.dispatchEvent(new DragEvent("drop", { dataTransfer, cancelable: true }));
+  }, text);
+  await drop(file);
+  await page.waitForSelector("#import-report");
+  const told = await page.textContent("#import-report");
+  assert.match(told, /From ChatGPT: 12 new chats/);
+  assert.match(told, /1 left out/);
+  await picture("demo-import");
+  await page.click("#import-done");
+  await drop(file);
+  await page.waitForSelector("#import-report");
+  assert.match(await page.textContent("#import-report"), /nothing new/);
+  await page.click("#import-done");
+  await ask("Which bread number 7?");
+  assert.match(await prompt(), /Rye with 7 seeds/);
+  assert.ok(page.workers().length === 0 && (await page.evaluate(() => performance.getEntriesByType("resource").some(({ name }) => name.endsWith("import-worker.js")))), "it was read in a worker");
+});
+
+test("a message said in another way is a version beside the first, and one that is deleted is gone", async () => {
+  await page.locator(".conversation-open", { hasText: "Bread 3" }).click();
+  await page.waitForFunction(() => document.querySelector(".message")?.textContent?.includes("bread number 3"));
+  await page.locator(".message").first().hover();
+  await page.locator(".message").first().locator('[data-action="edit"]').click();
+  await page.fill(".message-editor textarea", "Which cake number 3?");
+  await page.locator(".message-editor button[type=submit]").click();
+  await page.waitForFunction(() => document.querySelectorAll(".message").length === 1 && document.querySelector(".message").textContent.includes("cake"));
+  assert.match(await page.textContent(".versions"), /2 of 2/);
+  await picture("demo-version");
+  await page.getByLabel("Version before").click();
+  await page.waitForFunction(() => document.querySelectorAll(".message").length === 2);
+  assert.match(await page.textContent(".versions"), /1 of 2/);
+  await page.locator(".message").nth(1).hover();
+  await page.locator(".message").nth(1).locator('[data-action="delete"]').click();
+  await page.click("#confirm-yes");
+  await page.waitForFunction(() => document.querySelectorAll(".message").length === 1);
+  assert.doesNotMatch(await page.textContent("#transcript"), /Rye with 3/);
 });
 
 test("in the dark and on a phone it fits", async () => {

@@ -8,8 +8,8 @@ import { formatShortDay, formatTime } from "./wording.ts";
 /** What is said of a message that is not whole. */
 const STATUS_WORDS = { complete: null, streaming: "Being written", aborted: "Stopped before its end" };
 
-/** A message as it stands in the transcript. */
-export function messageView(message: ShownMessage): HTMLElement {
+/** A message as it stands in the transcript, with what can be done with it. */
+export function messageView(message: ShownMessage, actions?: HTMLElement): HTMLElement {
   const { createdAt, id, role, seq, status } = message;
   const words = STATUS_WORDS[status];
   return element(
@@ -23,6 +23,7 @@ export function messageView(message: ShownMessage): HTMLElement {
       element("span", { class: "message-id", title: `Id: ${visibleLine(id)}` }, `#${seq}`),
       words && element("span", { class: "message-status" }, words),
       element("span", { class: "message-place" }),
+      actions,
     ),
     ...messageBody(message),
   );

@@ -33,10 +33,20 @@ export function readMessage(raw: RawMessage, seq: number, status: MessageStatus 
     role: typeof raw["role"] === "string" ? raw["role"] : "user",
     text: textOf(parts),
     toolCalls: [...toolCallsOf(raw["tool_calls"]), ...calledInParts(parts)],
-    createdAt: dateOf(raw["createdAt"]),
+    createdAt: dateOf(raw["createdAt"] ?? raw["created_at"]),
     status,
     raw,
   };
+}
+
+/** The message with another text and no id of its own; what is no text stays. */
+export function withText(raw: RawMessage, text: string): RawMessage {
+  const { id: _id, createdAt: _createdAt, created_at: _created, ...rest } = raw;
+  const field = "parts" in raw ? "parts" : "content";
+  const parts: unknown = raw[field];
+  if (!Array.isArray(parts)) return { ...rest, content: text };
+  const others = (parts as unknown[]).filter((part) => !(isRecord(part) && part["type"] === "text"));
+  return { ...rest, [field]: [...others, { type: "text", text }] };
 }
 
 /** The text of a message's content: a string, or the texts of its parts. */

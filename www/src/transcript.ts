@@ -6,6 +6,7 @@
 import { confirmAction } from "./confirm.ts";
 import { button, element, fill } from "./element.ts";
 import { inquiryCard } from "./inquiry-card.ts";
+import { messageActions } from "./message-actions.ts";
 import { messageView } from "./message-view.ts";
 import type { ShownMessage } from "./message.ts";
 import { placements, type Placement } from "./placement.ts";
@@ -130,7 +131,7 @@ export class Transcript {
     const anchorTop = anchor?.getBoundingClientRect().top ?? 0;
     this.#from = Math.max(0, from);
     this.#to = Math.min(messages.length, to);
-    this.#fillList(...withDays(messages.slice(this.#from, this.#to)));
+    this.#fillList(...this.#withDays(messages.slice(this.#from, this.#to)));
     this.#earlier.hidden = this.#from === 0;
     this.#later.hidden = this.#to === messages.length;
     this.#placeMarks();
@@ -156,7 +157,7 @@ export class Transcript {
   #showGrowth(): void {
     const isFollowed = this.#isNearEnd();
     for (const message of this.#workspace.messages) {
-      if (message.status === "streaming") document.getElementById(`message-${message.seq}`)?.replaceWith(messageView(message));
+      if (message.status === "streaming") document.getElementById(`message-${message.seq}`)?.replaceWith(this.#view(message));
     }
     if (isFollowed) this.#toEnd();
   }
@@ -203,6 +204,20 @@ export class Transcript {
         if (label) label.textContent = "";
       }
     }
+  }
+
+  #withDays(messages: readonly ShownMessage[]): HTMLElement[] {
+    let last = "";
+    return messages.flatMap((message) => {
+      const day = message.createdAt ? formatDay(message.createdAt) : "";
+      const isNew = day !== "" && day !== last;
+      last = day || last;
+      return isNew ? [element("h3", { class: "day" }, day), this.#view(message)] : [this.#view(message)];
+    });
+  }
+
+  #view(message: ShownMessage): HTMLElement {
+    return messageView(message, messageActions(this.#workspace, message));
   }
 
   #showHead(): void {
@@ -298,14 +313,4 @@ function emptyConversation(isOtherThere: boolean): HTMLElement {
     ? "Nothing said here yet. Ask about your other conversations, or add a message; it is stored on this device, and later questions can find it."
     : "Nothing said yet. Write below; it is stored on this device, and later questions can find it.";
   return element("p", { class: "empty" }, words);
-}
-
-function withDays(messages: readonly ShownMessage[]): HTMLElement[] {
-  let last = "";
-  return messages.flatMap((message) => {
-    const day = message.createdAt ? formatDay(message.createdAt) : "";
-    const isNew = day !== "" && day !== last;
-    last = day || last;
-    return isNew ? [element("h3", { class: "day" }, day), messageView(message)] : [messageView(message)];
-  });
 }

@@ -7,7 +7,6 @@ import {
   createMemory,
   indexedDbStorage,
   isMemoryError,
-  type Context,
   type Conversation,
   type HistoryEntry,
   type ImportOptions,
@@ -16,48 +15,14 @@ import {
   type RawMessage,
   type Stats,
 } from "throughline";
-import { readMessage, type ShownMessage } from "./message.ts";
+import { readMessage, withText, type ShownMessage } from "./message.ts";
+import { versionsOf } from "./message-versions.ts";
 import { languageModel, type ModelSettings } from "./openai-model.ts";
-import type { ShownSection } from "./receipt-view.ts";
+import type { ContextSettings, Inquiry, Status, Suggestion, Topic, Versions } from "./page-state.ts";
 import { shippedEmbedder } from "./shipped-embedder.ts";
 import { tellError, tellFailure, type ToldError } from "./wording.ts";
 
-/** What a change is about. */
-export type Topic = "conversations" | "messages" | "growth" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions" | "wiped";
-
-/** How a context is built. */
-export interface ContextSettings {
-  window: number;
-  reserve: number;
-  retrieval: "auto" | "always" | "never";
-  system: string;
-}
-
-/** A question that can be asked with one click, with the ids of the messages that answer it. */
-export interface Suggestion {
-  question: string;
-  evidence: readonly string[];
-}
-
-/** The question in hand, its context and, with a model, its answer. */
-export interface Inquiry {
-  conversationId: string;
-  question: string;
-  evidence: readonly string[];
-  context: Context;
-  sections: ShownSection[];
-  /** Its answer: waited for, being written into the conversation, or there. */
-  answer: "awaited" | "writing" | "done" | null;
-}
-
-/** What the status line says. */
-export interface Status {
-  kind: "busy" | "ready" | "error";
-  words: string;
-  error?: ToldError;
-  /** Work done so far, where it can be told. */
-  progress?: { done: number; total: number };
-}
+export type * from "./page-state.ts";
 
 const CHUNK_MESSAGES = 100;
 
@@ -70,6 +35,8 @@ export class Workspace {
   olderConversations: string | undefined;
   current: Conversation | null = null;
   messages: ShownMessage[] = [];
+  /** Of the messages that were said in several ways, by id. */
+  versions: ReadonlyMap<string, Versions> = new Map();
   suggestions: readonly Suggestion[] = [];
   inquiry: Inquiry | null = null;
   isAsking = false;
@@ -196,7 +163,9 @@ export class Workspace {
       this.opened().history(conversationId, { withStatus: true }),
       this.suggestFor(conversationId),
     ]);
+    const versions = await this.#versions(conversationId, current.hasBranches);
     if (load !== this.#loads) return;
+    this.versions = versions;
     this.current = current;
     this.messages = entries.map((entry) => this.#newest(conversationId, entry));
     this.suggestions = suggestions;
@@ -236,11 +205,31 @@ export class Workspace {
     await this.#arrived(conversationId);
   }
 
+  /** Says a message in another way; the former stays as a version of it, with what followed. */
+  async edit(conversationId: string, message: ShownMessage, text: string): Promise<void> {
+    await this.opened().edit(conversationId, message.id, withText(message.raw, text));
+    await this.select(conversationId);
+  }
+
+  /** Shows another version of a message, with what followed it last. */
+  async turnTo(conversationId: string, messageId: string): Promise<void> {
+    await this.opened().setActiveLeaf(conversationId, messageId, { descend: true });
+    await this.select(conversationId);
+  }
+
+  /** Removes one message for good; what followed it stays. */
+  async removeMessage(conversationId: string, messageId: string): Promise<void> {
+    await this.opened().remove(conversationId, messageId);
+    await this.refreshConversations();
+    await this.select(conversationId);
+    await this.refreshStats();
+  }
+
   /** Shows what has been written of a message that is streaming. */
   wrote(conversationId: string, seq: number, message: RawMessage): void {
     const shown = readMessage(message, seq, "streaming");
     this.#written = { conversationId, shown };
-    const index = this.messages.findLastIndex((message) => message.seq === seq);
+    const index = this.messages.findIndex((message) => message.seq === seq);
     if (this.current?.id !== conversationId || this.messages[index]?.status !== "streaming") return;
     this.messages[index] = shown;
     this.changed("growth");
@@ -360,14 +349,20 @@ export class Workspace {
     const growing = this.messages.findIndex(({ status }) => status === "streaming");
     const known = growing < 0 ? this.messages : this.messages.slice(0, growing);
     const from = (known.at(-1)?.seq ?? 0) + 1;
-    let shown = [...known, ...(await this.#read(conversationId, from))];
-    // With other branches there is more than what is shown, and what is shown may have turned to one of them.
-    if (shown.length !== this.current.messageCount) shown = await this.#read(conversationId, 1);
+    // Where there are branches, what is shown may have turned to another one.
+    const { hasBranches } = this.current;
+    const shown = hasBranches ? await this.#read(conversationId, 1) : [...known, ...(await this.#read(conversationId, from))];
+    const versions = await this.#versions(conversationId, hasBranches);
     // What came after this has read, or will read, as much and more.
     if (load !== this.#loads || arrival !== this.#arrivals) return;
+    this.versions = versions;
     this.messages = shown;
     this.changed("messages");
     this.watchJobs();
+  }
+
+  async #versions(conversationId: string, hasBranches: boolean): Promise<ReadonlyMap<string, Versions>> {
+    return hasBranches ? versionsOf(await this.opened().conversations.tree(conversationId)) : new Map();
   }
 
   async #read(conversationId: string, from: number): Promise<ShownMessage[]> {

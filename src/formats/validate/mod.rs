@@ -73,7 +73,9 @@ pub fn validate_context(system: &str, messages: &[Value], format: Format, profil
     // Gemini's own contents have no system role; its endpoint for OpenAI's messages does.
     let takes_system = matches!(place, SystemPlace::Anywhere | SystemPlace::First) && format != Format::Gemini;
     let is_system = |message: &Value| match format {
-        Format::LangChain => is(message, "type", "system") || is(message, "type", "developer"),
+        Format::LangChain => {
+            message.get("kwargs").is_none() && (is(message, "type", "system") || is(message, "type", "developer"))
+        }
         _ => is(message, "role", "system") || is(message, "role", "developer"),
     };
     let said: Vec<usize> = (0..messages.len()).filter(|at| !(takes_system && is_system(&messages[*at]))).collect();

@@ -8,13 +8,13 @@ use serde_json::Value;
 
 pub(super) fn check(messages: &[Value], format: Format, rules: &Rules, found: &mut Findings) {
     if rules.alternates {
-        check_alternation(messages, found);
+        check_alternation(messages, format, found);
     }
     if rules.has_short_ids {
-        check_ids(messages, found);
+        check_ids(messages, format, found);
     }
     for (index, message) in messages.iter().enumerate() {
-        if !rules.takes_tools && (is_result(message) || has_calls(message)) {
+        if !rules.takes_tools && (is_result(message) || has_calls(message, format)) {
             found.add("R15", index, "tool calls or results where none are taken");
         }
         if rules.is_plain_text && message["content"].is_array() {
@@ -33,18 +33,23 @@ fn is_result(message: &Value) -> bool {
     is(message, "role", "tool") || is(message, "role", "function")
 }
 
-fn has_calls(message: &Value) -> bool {
+fn has_calls(message: &Value, format: Format) -> bool {
     items(message, "tool_calls").next().is_some()
         || message["function_call"].is_object()
-        || items(message, "content").any(|part| is(part, "type", "tool-call") && part["providerExecuted"] != true)
+        || call_parts(message, format).any(|part| part["providerExecuted"] != true)
+}
+
+/// Calls among the parts of the AI SDK's messages; elsewhere such parts mean nothing.
+fn call_parts(message: &Value, format: Format) -> impl Iterator<Item = &Value> {
+    items(message, "content").filter(move |part| format == Format::AiSdkModel && is(part, "type", "tool-call"))
 }
 
 /// R11 as Mistral's chat templates check it: messages with calls, and results, are left aside; of the others every
 /// second one is a user's.
-fn check_alternation(messages: &[Value], found: &mut Findings) {
+fn check_alternation(messages: &[Value], format: Format, found: &mut Findings) {
     let mut is_users_turn = true;
     for (index, message) in messages.iter().enumerate() {
-        if is_result(message) || has_calls(message) {
+        if is_result(message) || has_calls(message, format) {
             continue;
         }
         if (is(message, "role", "user")) != is_users_turn {
@@ -56,12 +61,11 @@ fn check_alternation(messages: &[Value], found: &mut Findings) {
 }
 
 /// R16 as Mistral has it.
-fn check_ids(messages: &[Value], found: &mut Findings) {
+fn check_ids(messages: &[Value], format: Format, found: &mut Findings) {
     let mut called = SortedSet::new();
     for (index, message) in messages.iter().enumerate() {
         let calls = items(message, "tool_calls").map(|call| &call["id"]);
-        let parts = items(message, "content").filter(|part| is(part, "type", "tool-call"));
-        for id in calls.chain(parts.map(|part| &part["toolCallId"])) {
+        for id in calls.chain(call_parts(message, format).map(|part| &part["toolCallId"])) {
             let id = id.as_str().unwrap_or_default();
             if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
                 found.add("R16", index, "a call id that is not nine letters and digits");

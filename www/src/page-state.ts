@@ -1,0 +1,48 @@
+/** What the page's state is made of. */
+
+import type { Context } from "throughline";
+import type { ShownSection } from "./receipt-view.ts";
+import type { ToldError } from "./wording.ts";
+
+/** What a change is about. */
+export type Topic = "conversations" | "messages" | "growth" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions" | "wiped";
+
+/** How a context is built. */
+export interface ContextSettings {
+  window: number;
+  reserve: number;
+  retrieval: "auto" | "always" | "never";
+  system: string;
+}
+
+/** A question that can be asked with one click, with the ids of the messages that answer it. */
+export interface Suggestion {
+  question: string;
+  evidence: readonly string[];
+}
+
+/** The question in hand, its context and, with a model, its answer. */
+export interface Inquiry {
+  conversationId: string;
+  question: string;
+  evidence: readonly string[];
+  context: Context;
+  sections: ShownSection[];
+  /** Its answer: waited for, being written into the conversation, or there. */
+  answer: "awaited" | "writing" | "done" | null;
+}
+
+/** What the status line says. */
+export interface Status {
+  kind: "busy" | "ready" | "error";
+  words: string;
+  error?: ToldError;
+  /** Work done so far, where it can be told. */
+  progress?: { done: number; total: number };
+}
+
+/** A message that was said in several ways: which one is shown, and their ids in the order in which they came. */
+export interface Versions {
+  shown: number;
+  ids: readonly string[];
+}
