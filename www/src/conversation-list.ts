@@ -17,18 +17,19 @@ export function conversationList(root: HTMLElement, workspace: Workspace): void 
     hidden: true,
   });
   const start = button("New conversation", () => open(workspace, () => workspace.create()), { class: "wide", id: "new-conversation" });
-  root.append(
-    element("h2", {}, "Conversations"),
-    start,
-    list,
-    older,
-    element("h2", { class: "later" }, "Bring one in"),
-    button("Sample conversation", () => open(workspace, () => loadSample(workspace)), { class: "wide", id: "load-sample" }),
+  const bringIn = element("details", { class: "bring-in", open: true },
+    element("summary", {}, "Bring chats in"),
     importPanel(workspace),
-    measuringData(workspace),
-  );
+    button("Sample conversation", () => open(workspace, () => loadSample(workspace)), { class: "wide", id: "load-sample" }),
+    measuringData(workspace));
+  root.append(element("h2", {}, "Conversations"), start, bringIn, list, older);
+  let wasEmpty = true;
   workspace.subscribe(["conversations"], () => {
     older.hidden = !workspace.olderConversations;
+    const isEmpty = workspace.conversations.length === 0;
+    // Open where there is nothing else to do; from then on as the person leaves it.
+    if (isEmpty !== wasEmpty) bringIn.open = isEmpty;
+    wasEmpty = isEmpty;
     const rows = workspace.conversations.map((conversation) => row(workspace, conversation));
     const focused = focusedRow(list);
     fill(list, ...(rows.length > 0 ? rows : [element("li", { class: "empty" }, "None yet.")]));

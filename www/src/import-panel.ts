@@ -62,7 +62,7 @@ export function importPanel(workspace: Workspace): HTMLElement {
   return element(
     "div",
     { class: "import" },
-    element("label", { class: "button wide", for: "import-file" }, "Your chats from another app", input),
+    element("label", { class: "button wide", for: "import-file" }, "Import your chats", input),
     element("p", { class: "fine" }, "The export file of ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat or SillyTavern, as it was downloaded. It is read here and sent nowhere."),
     progress,
   );

@@ -34,9 +34,10 @@ fn is_result(message: &Value) -> bool {
 }
 
 fn has_calls(message: &Value, format: Format) -> bool {
-    items(message, "tool_calls").next().is_some()
-        || message["function_call"].is_object()
-        || call_parts(message, format).any(|part| part["providerExecuted"] != true)
+    is(message, "role", "assistant")
+        && (items(message, "tool_calls").next().is_some()
+            || message["function_call"].is_object()
+            || call_parts(message, format).any(|part| part["providerExecuted"] != true))
 }
 
 /// Calls among the parts of the AI SDK's messages; elsewhere such parts mean nothing.
@@ -63,7 +64,7 @@ fn check_alternation(messages: &[Value], format: Format, found: &mut Findings) {
 /// R16 as Mistral has it.
 fn check_ids(messages: &[Value], format: Format, found: &mut Findings) {
     let mut called = SortedSet::new();
-    for (index, message) in messages.iter().enumerate() {
+    for (index, message) in messages.iter().enumerate().filter(|(_, message)| !is(message, "role", "user")) {
         let calls = items(message, "tool_calls").map(|call| &call["id"]);
         for id in calls.chain(call_parts(message, format).map(|part| &part["toolCallId"])) {
             let id = id.as_str().unwrap_or_default();
