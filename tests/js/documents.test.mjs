@@ -1,0 +1,41 @@
+// Every test that docs/formats.md names is there, every rule and every quirk has one, and the profiles are those that exist.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+
+const root = new URL("../..", import.meta.url);
+const text = (path) => readFileSync(new URL(path, root), "utf8");
+const document = text("docs/formats.md");
+const rowsOf = (prefix) => [...document.matchAll(new RegExp(`^\\| (${prefix}\\d+) \\|(.*)\\|$`, "gm"))].map(([, name, rest]) => ({ name, rest }));
+const quoted = (row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+
+function sources(folder) {
+  return readdirSync(new URL(folder, root), { withFileTypes: true }).map((entry) =>
+    entry.isDirectory() ? sources(`${folder}${entry.name}/`) : text(`${folder}${entry.name}`)).join("\n");
+}
+
+const rust = sources("tests/") + sources("src/formats/");
+
+test("every rule and every quirk has its row and its tests", () => {
+  const rules = rowsOf("R");
+  assert.deepEqual(rules.map(({ name }) => name), Array.from({ length: 23 }, (_, index) => `R${index + 1}`));
+  for (const { name, rest } of rules) {
+    const tests = quoted(rest.split("|").at(-1));
+    assert.ok(tests.length > 0, `${name} names no test`);
+    for (const each of tests) assert.ok(rust.includes(`fn ${each}(`), `${name}: there is no test ${each}`);
+  }
+  const quirks = rowsOf("Q");
+  assert.deepEqual([...new Set(quirks.map(({ name }) => name))], Array.from({ length: 14 }, (_, index) => `Q${index + 1}`));
+  const imports = text("tests/js/import-chatgpt.test.mjs");
+  for (const { rest } of quirks) for (const each of quoted(rest)) assert.ok(imports.includes(`test("${each}"`), `there is no test ${each}`);
+});
+
+test("every other test that is named is there", () => {
+  for (const each of quoted(document).filter((name) => /^[a-z]+(_[a-z]+){2,}$/.test(name))) assert.ok(rust.includes(`fn ${each}(`), each);
+});
+
+test("the profiles are those of the table in the code", () => {
+  const names = [...text("src/formats/profile.rs").matchAll(/name: "([a-z-]+)"/g)].map(([, name]) => name);
+  const section = document.slice(document.indexOf("## Profiles"), document.indexOf("## Rules"));
+  assert.deepEqual([...section.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name), names);
+});
