@@ -131,10 +131,10 @@ test("an export of another app comes in by one drop, with a report, and once onl
   };
   const file = JSON.stringify([...Array.from({ length: 12 }, (_, index) => chat(index)), chat(90, { mapping: 7 })]);
   const drop = (text) => page.evaluate((dropped) => {
-    const dataTransfer = new DataTransfer();
+    const dataTransfer = new globalThis.DataTransfer();
     dataTransfer.items.add(new File([dropped], "anything.bin"));
-    document.dispatchEvent(new DragEvent("dragover", { dataTransfer, cancelable: true }));
-    document.dispatchEvent(new DragEvent("drop", { dataTransfer, cancelable: true }));
+    document.dispatchEvent(new globalThis.DragEvent("dragover", { dataTransfer, cancelable: true }));
+    document.dispatchEvent(new globalThis.DragEvent("drop", { dataTransfer, cancelable: true }));
   }, text);
   await drop(file);
   await page.waitForSelector("#import-report");
