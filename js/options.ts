@@ -26,6 +26,12 @@ export interface CheckedOptions {
   wasm: MemoryOptions["wasm"];
 }
 
+/** A field that is `undefined` is left out: it has its default. */
+function withoutUndefined(policy: object): object {
+  const given = Object.entries(policy).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]: [string, unknown]) => [name, isObject(value) && !Array.isArray(value) ? withoutUndefined(value) : value]));
+}
+
 /** Fills in the defaults, or throws `invalid_config` naming the option. */
 export function checkOptions(options: MemoryOptions): CheckedOptions {
   if (!isObject(options)) throw invalid("createMemory takes an object of options.");
@@ -52,7 +58,7 @@ export function checkOptions(options: MemoryOptions): CheckedOptions {
     tokenizer,
     embedder: options.embedder === undefined ? undefined : checkEmbedder(options.embedder),
     languageModel: options.languageModel === undefined ? undefined : checkLanguageModel(options.languageModel),
-    policy,
+    policy: withoutUndefined(policy),
     clock,
     vocabularies,
     wasm: options.wasm,

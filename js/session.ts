@@ -7,6 +7,7 @@ import { currentGeneration, guarded, isAlive, loadEngine } from "./engine-instan
 import type { Engine, EngineOptions, MemoryStoreHandle } from "./engine-glue.js";
 import { MemoryError, isMemoryError, toMemoryError } from "./errors.js";
 import { Host } from "./host.js";
+import { tryLock } from "./locks.js";
 import type { CheckedOptions } from "./options.js";
 import { vocabularyBytes } from "./vocabularies.js";
 import type { Encoding, MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
@@ -39,6 +40,9 @@ const VOCABULARY_RETRY_MS = 30_000;
 
 /** In-memory databases by the object that stands for them, then by user. They die with their instance. */
 const memoryStores = new WeakMap<MemoryStorage, Map<string, { handle: MemoryStoreHandle; generation: number }>>();
+
+/** How often it is looked whether a lock is free. */
+const LOCK_PAUSE_MS = 50;
 
 /** One memory's hold on the engine. */
 export class Session {
@@ -73,6 +77,22 @@ export class Session {
       throw this.#asMemoryError(error);
     });
     return signal === undefined ? answer : untilAborted(answer, signal);
+  }
+
+  /** Runs `work` while nothing else runs under this name, here or in other tabs: whoever comes later waits. */
+  async exclusive<Result>(name: string, signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
+    let release = await tryLock(this.#options, name);
+    while (release === null) {
+      if (this.#closing !== undefined) throw closed();
+      if (signal?.aborted) throw aborted(signal);
+      await new Promise((resolve) => setTimeout(resolve, LOCK_PAUSE_MS));
+      release = await tryLock(this.#options, name);
+    }
+    try {
+      return await work();
+    } finally {
+      release();
+    }
   }
 
   /** Closes the engine once `writes` have settled: callbacks are given up, everything is released. */

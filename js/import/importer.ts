@@ -19,10 +19,16 @@ const GATHERED_BYTES = 8 * 1024 * 1024;
 
 /** See `Memory.import`. */
 export async function importFiles(session: Session, input: ImportInput, options: ImportOptions): Promise<ImportReport> {
-  const { source, maxBytes, onProgress, projectId, signal } = checked(options);
+  const { source, maxBytes, signal } = checked(options);
   const read: ReadOptions = { source, maxBytes };
   throwIfAborted(signal);
   const files = await givenFiles(input, signal, maxBytes);
+  // One at a time, in all tabs: two imports of one file would each find the other's half.
+  return session.exclusive("import", signal, () => importGiven(session, files, read, options));
+}
+
+async function importGiven(session: Session, files: GivenFile[], read: ReadOptions, options: ImportOptions): Promise<ImportReport> {
+  const { onProgress, projectId, signal } = options;
   const progress = progressOf(onProgress, () => store.report);
   const store = new ImportStore(session, projectId, progress);
   const guarded = abortable(store, signal);

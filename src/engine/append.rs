@@ -335,7 +335,8 @@ impl Engine {
                 && let Some(located) = known.get(&message.record.id)
             {
                 // What is streamed has just begun, so what is there is another message.
-                if located.content_hash != message.record.content_hash || request.streaming {
+                let is_same = located.content_hash == message.record.content_hash;
+                if !(is_same || located.content_hash.is_empty()) || request.streaming {
                     return Err(Error::new(
                         Code::Conflict,
                         format!(
@@ -393,7 +394,34 @@ impl Engine {
         let own = prepared.iter().filter(|message| message.own_id).map(|message| message.record.id.as_str());
         let parents = request.parent_ids.iter().flatten().chain(&request.parent_id).flatten().map(String::as_str);
         let ids: Vec<&str> = own.chain(parents).chain(edited).collect();
-        self.located_ids(&request.conversation_id, &ids).await
+        let mut known = self.located_ids(&request.conversation_id, &ids).await?;
+        if request.imported {
+            self.locate_removed(&request.conversation_id, &ids, &mut known).await?;
+        }
+        Ok(known)
+    }
+
+    /// What the user removed does not come back with the next import: it counts as stored where it was, and what follows
+    /// it follows the message before it.
+    async fn locate_removed(
+        &self,
+        id: &str,
+        ids: &[&str],
+        known: &mut SortedMap<String, MessageIdRecord>,
+    ) -> Result<()> {
+        let missing: Vec<&str> = ids.iter().copied().filter(|own| !known.contains_key(*own)).collect();
+        let hidden: Vec<String> = missing.iter().map(|own| removed_id(own)).collect();
+        let removed = self.located_ids(id, &hidden.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+        let state = self.state.borrow();
+        let stays =
+            |seq: Seq| state.conversation(id).and_then(|found| found.message(seq)).is_some_and(|one| !one.is_removed);
+        for (own, hidden) in missing.iter().zip(&hidden) {
+            if let Some(located) = removed.get(hidden) {
+                let seq = if stays(located.seq) { located.seq } else { 0 };
+                known.insert((*own).to_owned(), MessageIdRecord { seq, content_hash: String::new() });
+            }
+        }
+        Ok(())
     }
 
     /// Where the messages with these ids are; those that are not stored are left out.
@@ -497,6 +525,11 @@ impl Engine {
         let records = self.scan(query).await?;
         records.iter().map(|(_, record)| decode(Store::Messages, record)).collect()
     }
+}
+
+/// Under this a removed message of an import is known: a hash of its id.
+pub(super) fn removed_id(id: &str) -> String {
+    format!("removed:{:016x}", crate::hash::fnv1a(id.bytes()))
 }
 
 /// The id of a message that has none of its own.

@@ -13,7 +13,7 @@ use crate::context::{
 };
 use crate::embedded_data::without_data;
 use crate::error::{Error, Result};
-use crate::formats::{FormatChoice, Profile, Target, sent_size};
+use crate::formats::{FormatChoice, Profile, Target, sent_import, sent_size};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Format, Message, Role, Seq};
 use crate::records::MessageRecord;
@@ -454,7 +454,16 @@ fn found(conversation: Option<&Conversation>) -> Result<&Conversation> {
 fn with_messages(records: Vec<MessageRecord>) -> Result<Vec<StoredMessage>> {
     records
         .into_iter()
-        .map(|record| Ok(StoredMessage { message: parse_stored(&record)?, record, shortened: None }))
+        .map(|mut record| {
+            if record.imported
+                && let Some(raw) = sent_import(&record.raw, record.format)
+            {
+                record.raw = raw;
+                // It is counted as it is sent.
+                record.counted_with.clear();
+            }
+            Ok(StoredMessage { message: parse_stored(&record)?, record, shortened: None })
+        })
         .collect()
 }
 

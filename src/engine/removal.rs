@@ -2,6 +2,7 @@
 //! alone. The position stays taken by a tombstone, so that positions stay dense.
 
 use super::Engine;
+use super::append::removed_id;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::erasure::forget_in_memory;
 use super::event::Event;
@@ -14,7 +15,7 @@ use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::Seq;
 use crate::ports::{Commit, Query, Store};
-use crate::records::{MessageRecord, SummaryNode};
+use crate::records::{MessageIdRecord, MessageRecord, SummaryNode};
 use serde_json::json;
 
 /// A message to be removed.
@@ -191,6 +192,7 @@ impl Engine {
         commit: &mut Commit,
         erased: &mut serde_json::Map<String, serde_json::Value>,
     ) -> Result<()> {
+        let is_imported = self.state.borrow().conversation(id).is_some_and(|found| found.stored.value.source.is_some());
         for mut child in self.read_seqs(id, &removal.children).await? {
             child.parent_seq = removal.parent_seq;
             commit.puts.push((Store::Messages, key![id, child.seq], encode(&child)?));
@@ -200,6 +202,11 @@ impl Engine {
             let tombstone = encode(&MessageRecord::tombstone(id, *seq))?;
             commit.puts.push((Store::Messages, key![id, *seq], tombstone));
             commit.deletes.push((Store::MessageIds, key![id, message_id.as_str()]));
+            if is_imported {
+                // The same export may come again. What is left of the id is a hash.
+                let gone = MessageIdRecord { seq: removal.parent_seq, content_hash: String::new() };
+                commit.puts.push((Store::MessageIds, key![id, removed_id(message_id).as_str()], encode(&gone)?));
+            }
             commit.delete_prefixes.push((Store::Embeddings, key![id, *seq]));
             vectors += self.host.storage.count(Store::Embeddings, key![id, *seq]).await?;
         }

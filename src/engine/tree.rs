@@ -11,6 +11,7 @@ use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, Store};
 use crate::records::JobKind;
+use crate::sorted_map::SortedMap;
 use serde::Serialize;
 
 /// A message to be said in another way.
@@ -209,6 +210,12 @@ impl Engine {
                 created_at: message.created_at,
                 children: Vec::new(),
             });
+        }
+        // An import stores the branch that was shown last first.
+        let times: SortedMap<String, f64> = nodes.iter().map(|node| (node.id.clone(), node.created_at)).collect();
+        for node in nodes.iter_mut().filter(|node| node.children.len() > 1) {
+            let time = |id: &String| times.get(id).copied().unwrap_or(0.0);
+            crate::sorting::sort_by(&mut node.children, &|a, b| time(a).total_cmp(&time(b)));
         }
         Ok(nodes)
     }

@@ -64,6 +64,7 @@ mod count;
 mod element;
 mod flatten;
 mod group;
+mod imported;
 mod json;
 #[cfg(feature = "wasm")]
 pub(crate) use json::well_formed;
@@ -86,6 +87,7 @@ pub use choice::FormatChoice;
 pub use construct::{user_message_with_evidence, user_text_message};
 pub use count::{MEDIA_TOKENS, counted, counted_apart, media_kinds, media_tokens, sent_media_tokens, sent_size};
 pub use group::{GroupInput, TurnGroups, turn_groups};
+pub use imported::sent_import;
 pub use parse::{MAX_NESTING, Parsed, parse};
 pub use profile::{Profile, SystemPlace};
 pub use reference::{Reference, references};

@@ -3,7 +3,7 @@
  * it is, stop it, and read what came in and what did not, with the reasons.
  */
 
-import type { ImportProgress, ImportReport } from "throughline";
+import { isMemoryError, type ImportProgress, type ImportReport } from "throughline";
 import { button, element, fill } from "./element.ts";
 import { importWorker } from "./import-worker.ts";
 import { showView } from "./views.ts";
@@ -46,6 +46,9 @@ export function importPanel(workspace: Workspace): HTMLElement {
       try {
         const report = await workspace.bringInExport(files, { onProgress: meter.show, signal, worker: importWorker });
         await tell(workspace, report);
+      } catch (error) {
+        // What is wrong with a file is said by the importer itself, and better.
+        throw isMemoryError(error, "invalid_argument") ? new Error(error.message, { cause: error }) : error;
       } finally {
         progress.hidden = true;
         running = null;
@@ -88,7 +91,7 @@ function progressMeter(stop: () => void): { nodes: HTMLElement[]; show: (progres
 async function tell(workspace: Workspace, report: ImportReport): Promise<void> {
   const [first, ...others] = report.conversations;
   if (first !== undefined) await workspace.select(first);
-  if (others.length === 0 && report.skipped.length === 0 && first !== undefined) {
+  if (others.length === 0 && report.skipped.every(({ reason }) => COMPANIONS.has(reason)) && first !== undefined) {
     workspace.say({ kind: "ready", words: `Imported ${formatCount(report.messages, "message")}` });
     showView("chat");
     return;
@@ -96,6 +99,9 @@ async function tell(workspace: Workspace, report: ImportReport): Promise<void> {
   workspace.say({ kind: "ready", words: headline(report) });
   showReport(report);
 }
+
+/** Files of an export that hold no chats: nothing is lost with them. */
+const COMPANIONS: ReadonlySet<string> = new Set(["not_conversations", "unknown_format"]);
 
 function headline({ imported, source, unchanged, updated }: ImportReport): string {
   if (source === null) return "This is not an export that is known here";
@@ -105,12 +111,15 @@ function headline({ imported, source, unchanged, updated }: ImportReport): strin
 }
 
 function showReport(report: ImportReport): void {
+  document.getElementById("import-report")?.remove();
+  const lost = report.skipped.filter(({ reason }) => !COMPANIONS.has(reason));
+  const companions = report.skipped.length - lost.length;
   const rows = [
     ["New chats", report.imported],
     ["Chats that went on", report.updated],
     ["Already here", report.unchanged],
     ["Messages stored", report.messages],
-    ["Left out", report.skipped.length],
+    ["Left out", lost.length],
   ] as const;
   const dialog = element(
     "dialog",
@@ -118,7 +127,8 @@ function showReport(report: ImportReport): void {
     element("h2", { id: "import-headline" }, headline(report)),
     element("dl", { class: "figures" }, ...rows.map(([label, value]) =>
       element("div", { class: "figure" }, element("dt", {}, label), element("dd", {}, formatNumber(value))))),
-    report.skipped.length > 0 && leftOut(report.skipped),
+    lost.length > 0 && leftOut(lost),
+    companions > 0 && element("p", { class: "fine" }, `${formatCount(companions, "other file")} of the export ${companions === 1 ? "holds" : "hold"} no chats.`),
     element("p", { class: "fine" }, "Search by words works now; vectors fill in behind. Nothing imported is sent to a model by itself."),
     element("div", { class: "actions" }, button("Done", () => dialog.close(), { class: "primary", autofocus: true, id: "import-done" })),
   );

@@ -5,8 +5,9 @@ import type { Versions } from "./page-state.ts";
 
 /** The shown messages that have other versions, by id. */
 export function versionsOf(tree: readonly TreeMessage[]): ReadonlyMap<string, Versions> {
+  const inTime = [...tree].sort((a, b) => a.createdAt - b.createdAt || a.seq - b.seq);
   const bySource = new Map<string | null, TreeMessage[]>();
-  for (const message of tree) {
+  for (const message of inTime) {
     const versions = bySource.get(message.parentId);
     if (versions) versions.push(message);
     else bySource.set(message.parentId, [message]);

@@ -51,14 +51,20 @@ export function withText(raw: RawMessage, text: string): RawMessage {
 
 /** The text of a message's content: a string, or the texts of its parts. */
 export function textOf(content: unknown): string {
-  if (typeof content === "string") return content;
+  if (typeof content === "string") return content.replace(CITATION_MARKS, "");
   if (!Array.isArray(content)) return "";
   return content.map(partText).filter((text) => text !== "").join("\n");
 }
 
+/** Parts that say nothing to a person. */
+const UNSAID: ReadonlySet<unknown> = new Set(["step-start", "reasoning", "thinking", "redacted_thinking"]);
+
+/** Marks of ChatGPT for its own display, which no font has. */
+const CITATION_MARKS = /\ue200[^\ue201]{0,2000}\ue201/gu;
+
 function partText(part: unknown): string {
   if (typeof part === "string") return part;
-  if (!isRecord(part) || part["type"] === "step-start") return "";
+  if (!isRecord(part) || UNSAID.has(part["type"])) return "";
   const { text, type } = part;
   if (typeof text === "string") return text;
   const results = [type === "tool_result" ? part["content"] : undefined, part["output"], part["result"]];

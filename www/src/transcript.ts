@@ -295,7 +295,7 @@ export class Transcript {
           + "what the model is sent: the newest messages, what it knows about you, and the old ones that this question needs."),
       element("p", {},
         "Open the sample: twelve weeks of work on a website for a choir, 566 messages. Then ask about something said on the first evening."),
-      element("p", { class: "actions" }, start, button("Start an empty one",
+      element("p", { class: "actions" }, start, button("Import your chats", () => document.getElementById("import-file")?.click()), button("Start an empty one",
         () => void this.#workspace.attempt(() => this.#workspace.create()))),
       element("p", { class: "fine" },
         "No account, no key, no server: search and context run in this page, and what you type stays in this browser."),

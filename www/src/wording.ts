@@ -36,6 +36,9 @@ export function humanise(word: string): string {
   return word.replace(/_/g, " ").replace(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 }
 
+/** Why a file of messages was not stored. */
+export const REPEATED_ID = "Two different messages of this file have the same id. Give each its own id, then import it again. Nothing was stored.";
+
 const ERRORS: Readonly<Record<string, string>> = {
   invalid_argument: "The engine could not use this input. Nothing was changed.",
   invalid_config: "One of the settings cannot be used.",

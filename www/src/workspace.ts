@@ -20,13 +20,11 @@ import { versionsOf } from "./message-versions.ts";
 import { languageModel, type ModelSettings } from "./openai-model.ts";
 import type { ContextSettings, Inquiry, Status, Suggestion, Topic, Versions } from "./page-state.ts";
 import { shippedEmbedder } from "./shipped-embedder.ts";
-import { tellError, tellFailure, type ToldError } from "./wording.ts";
+import { REPEATED_ID, tellError, tellFailure, type ToldError } from "./wording.ts";
 
 export type * from "./page-state.ts";
 
 const CHUNK_MESSAGES = 100;
-
-const REPEATED_ID = "Two different messages of this file have the same id. Give each its own id, then import it again. Nothing was stored.";
 
 /** The state of the page. */
 export class Workspace {
@@ -219,7 +217,12 @@ export class Workspace {
 
   /** Removes one message for good; what followed it stays. */
   async removeMessage(conversationId: string, messageId: string): Promise<void> {
+    const { ids, shown } = this.versions.get(messageId) ?? { ids: [], shown: 0 };
+    const other = ids[shown - 1] ?? ids[shown + 1];
     await this.opened().remove(conversationId, messageId);
+    // What followed the removed version stays on the path; only where nothing did, another version takes its place.
+    const isLast = this.messages.at(-1)?.id === messageId;
+    if (isLast && other !== undefined) await this.opened().setActiveLeaf(conversationId, other, { descend: true });
     await this.refreshConversations();
     await this.select(conversationId);
     await this.refreshStats();

@@ -11,16 +11,24 @@
 use super::{Block, Slot, arguments, media, other};
 use crate::error::Result;
 use crate::formats::json::{Object, as_text, field_error, required_text, text};
+use crate::hash::fnv1a;
 use crate::message::{Part, Role};
 use crate::sorted_map::SortedMap;
 use serde_json::Value;
 
 /// How ids begin that stand for a name and a place.
 const POSITIONAL_ID_PREFIX: &str = "gemini_call_";
+/// Longest name of a function, in bytes, that stands in an id itself; of longer ones a hash does.
+const LONGEST_NAME: usize = 22;
 
 /// The id of the n-th call of a function in its content, and of the response to it, where they have none.
 fn positional_id(name: &str, n: usize) -> String {
-    format!("{POSITIONAL_ID_PREFIX}{name}_{n}")
+    // Others take letters, digits, `_` and `-` in ids, and OpenAI no more than 40 of them.
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    if is_plain && name.len() <= LONGEST_NAME {
+        return format!("{POSITIONAL_ID_PREFIX}{name}_{n}");
+    }
+    format!("{POSITIONAL_ID_PREFIX}{:016x}_{n}", fnv1a(name.bytes()))
 }
 
 /// Whether an id was made from name and place.
