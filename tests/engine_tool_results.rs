@@ -227,3 +227,47 @@ fn records_of_earlier_versions_are_read_and_new_ones_say_what_varies() {
         assert_eq!(sent_size(3_700, varying.variable, profile, None), 700 + media);
     }
 }
+
+#[test]
+fn a_large_turn_before_the_question_goes_with_it() {
+    block_on(async {
+        let world = World::default();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        let call = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}]});
+        let result = json!({"role": "tool", "tool_call_id": "a", "content": "line of log 12 ok\n".repeat(4_000)});
+        let messages = [
+            json!({"role": "user", "content": "hello"}),
+            json!({"role": "assistant", "content": "hi"}),
+            json!({"role": "user", "content": "read the log"}),
+            call.clone(),
+            result,
+            json!({"role": "assistant", "content": "The error is E42 in parser.ts."}),
+        ];
+        engine.append(append("c", messages.iter().map(Value::to_string).collect())).await.unwrap();
+        let context = engine.build_context(ask("c", "Fix it then.")).await.unwrap();
+        let all = context.messages.join("\n");
+        assert!(all.contains("E42 in parser.ts") && all.contains("hello"), "{all}");
+        assert_eq!(context.messages.len(), 7);
+        assert!(context.receipt.repairs.iter().any(|repair| repair["rule"] == "R8"));
+
+        // A turn of many small steps: too large for the recent window, not for the model's.
+        conversation(&engine, "d").await;
+        let mut steps = vec![json!({"role": "user", "content": "Refactor it."}).to_string()];
+        for step in 0..60 {
+            let mut call = call.clone();
+            call["tool_calls"][0]["id"] = json!(format!("s{step}"));
+            let text = format!("step {step}: ") + &"the file was changed and the tests ran. ".repeat(15);
+            steps.push(call.to_string());
+            steps.push(json!({"role": "tool", "tool_call_id": format!("s{step}"), "content": text}).to_string());
+        }
+        steps.push(json!({"role": "assistant", "content": "All is done in module K7."}).to_string());
+        engine.append(append("d", steps)).await.unwrap();
+        let context = engine.build_context(ask("d", "Now commit it.")).await.unwrap();
+        assert!(context.messages.join("\n").contains("module K7"), "{} messages", context.messages.len());
+        let empty = engine.append(append("d", vec![json!({"role": "user", "content": " \n"}).to_string()])).await;
+        empty.unwrap();
+        let request = ContextRequest { question: None, ..ask("d", "") };
+        assert_eq!(engine.build_context(request).await.unwrap_err().code, Code::InvalidArgument);
+    });
+}

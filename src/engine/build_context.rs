@@ -15,7 +15,7 @@ use crate::embedded_data::without_data;
 use crate::error::{Error, Result};
 use crate::formats::{FormatChoice, Profile, Target, sent_import, sent_size};
 use crate::json_reader::{Fields, FromFields};
-use crate::message::{Format, Message, Role, Seq};
+use crate::message::{Format, Message, Part, Role, Seq};
 use crate::records::MessageRecord;
 use crate::retrieval::{Decision, GateRequest, RetrievalChoice, decide};
 use crate::tokens::overhead;
@@ -197,6 +197,13 @@ impl Engine {
             Error::invalid_argument("the conversation has no user message and no question was given; give one")
         })?;
         let messages = with_messages(self.read_path(id, start_seq, last_seq, None).await?)?;
+        let says_nothing = |part: &Part| matches!(part, Part::Text(text) if text.trim().is_empty());
+        let parts = messages.first().map_or(&[][..], |stored| &stored.message.parts);
+        if !parts.is_empty() && parts.iter().all(says_nothing) {
+            return Err(Error::invalid_argument(
+                "the newest user message is empty, and no question was given; give one",
+            ));
+        }
         let text = messages.first().map(|stored| stored.record.text.clone()).unwrap_or_default();
         Ok(Newest { question: Question::Stored(messages), text, first_seq: start_seq })
     }
@@ -247,7 +254,7 @@ impl Engine {
         let tokens = |part: &SystemPart| part.items.iter().map(|item| item.tokens).sum();
         let room_tokens = room.recent(tokens(memory), tokens(summary), &policy.budget, &policy.compaction);
         let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
-        let (first_seq, first_full_seq, dropped) = {
+        let (first_seq, shortened, room_tokens, dropped) = {
             let state = &mut *self.state.borrow_mut();
             state.unsettled.insert(id.to_owned());
             let conversation = state
@@ -259,25 +266,50 @@ impl Engine {
                 room.recent(tokens(memory), room.summary, &policy.budget, &policy.compaction);
             conversation.recent_room_tokens = Some(room_tokens.min(room_beside_full_summary));
             let first_full_seq = first_full_seq(conversation, newest.first_seq, &policy.tool_results);
-            let groups = turn_groups(conversation, newest.first_seq, &|message| {
-                let shortened = (message.seq < first_full_seq).then_some(policy.tool_results.shrunk_tokens);
-                sent_size(message.tokens, message.variable, profile, shortened).saturating_add(per_message_tokens)
-            });
+            let sized = |shortens: &dyn Fn(Seq) -> bool| {
+                turn_groups(conversation, newest.first_seq, &|message| {
+                    let shortened = shortens(message.seq).then_some(policy.tool_results.shrunk_tokens);
+                    sent_size(message.tokens, message.variable, profile, shortened).saturating_add(per_message_tokens)
+                })
+            };
+            let mut groups = sized(&|seq| seq < first_full_seq);
+            // A turn that takes half the room has its results shortened at once: it would push the others out, or itself.
+            let is_large = |group: &TurnGroup| group.size.tokens > room_tokens / 2;
+            let mut shortened: Vec<Seq> = Vec::new();
+            if groups.iter().any(is_large) {
+                let short = sized(&|_| true);
+                for (group, short) in groups.iter_mut().zip(short).filter(|(group, _)| is_large(group)) {
+                    shortened.push(group.first_seq);
+                    *group = short;
+                }
+            }
             let sizes: Vec<GroupSize> = groups.iter().map(|group| group.size).collect();
-            let start = recent_start(&sizes, room_tokens, &policy.recent);
+            let mut start = recent_start(&sizes, room_tokens, &policy.recent);
+            let mut room_tokens = room_tokens;
+            if let Some(last) = groups.last().filter(|_| start == groups.len() && policy.recent.max_messages != Some(0))
+            {
+                // What the question follows goes with it, if the window has room for it at all.
+                start -= 1;
+                room_tokens = room_tokens.max(last.size.tokens);
+            }
             let first_seq = groups.get(start).map_or(newest.first_seq, |group| group.first_seq);
             let dropped = groups.iter().take(start).next_back().map(|group| Dropped {
                 id: conversation.message(group.first_seq).map(|message| message.id.clone()).unwrap_or_default(),
                 tokens: sizes.iter().take(start).map(|size| size.tokens).sum(),
                 reason: "outside_window",
             });
-            (first_seq, first_full_seq, dropped.into_iter().collect())
+            let shortened = Shortened { before: first_full_seq, groups: shortened };
+            (first_seq, shortened, room_tokens, dropped.into_iter().collect())
         };
         let records = self.read_path(id, first_seq, newest.first_seq - 1, None).await?;
         let mut groups: Vec<Vec<StoredMessage>> = Vec::new();
         let counter = self.counter();
+        let mut group_seq = 0;
         for mut stored in with_messages(records)? {
-            if stored.record.seq < first_full_seq {
+            if stored.record.opens_group || groups.is_empty() {
+                group_seq = stored.record.seq;
+            }
+            if shortened.includes(stored.record.seq, group_seq) {
                 stored = shorten_old(stored, policy.tool_results.shrunk_tokens, &*counter)?;
             }
             match groups.last_mut() {
@@ -394,6 +426,20 @@ impl Engine {
 pub(super) struct TurnGroup {
     pub(super) first_seq: Seq,
     pub(super) size: GroupSize,
+}
+
+/// Messages whose tool results are sent shortened.
+struct Shortened {
+    /// Those before this position.
+    before: Seq,
+    /// Those of the turn groups that begin here; rising.
+    groups: Vec<Seq>,
+}
+
+impl Shortened {
+    fn includes(&self, seq: Seq, group_seq: Seq) -> bool {
+        seq < self.before || self.groups.binary_search(&group_seq).is_ok()
+    }
 }
 
 /// Position of the first message whose tool results stay whole, in a context whose newest turn begins at `newest_seq`.
