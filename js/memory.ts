@@ -71,6 +71,8 @@ export class Memory {
   readonly #events: EventEmitter;
   /** The latest write to each conversation: they are carried out in the order in which they were called. */
   readonly #writes = new Map<string, Promise<unknown>>();
+  /** Imports that are running, by what stops them. */
+  readonly #imports = new Map<AbortController, Promise<unknown>>();
   /** Streams that have not ended. */
   readonly #streams = new Set<MessageStream>();
 
@@ -337,6 +339,8 @@ export class Memory {
     if (Object.keys(request).length === 0) {
       throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId (with messageId for one message of it) or factId.");
     }
+    // What is being imported would come back behind the erasure.
+    if ("user" in target) await this.#stopImports();
     return (await this.#session.call("erase", request, { idempotent: true, signal: options.signal })) as Erasure;
   }
 
@@ -354,7 +358,19 @@ export class Memory {
     const { importFiles } = await import("./import/importer.js").catch((cause: unknown) => {
       throw toMemoryError(cause, "engine_unavailable", "The importer could not be loaded. Serve the package's dist folder whole, and try again.");
     });
-    return importFiles(this.#session, input, options);
+    const stop = new AbortController();
+    const { signal } = options;
+    signal?.addEventListener("abort", () => stop.abort(signal.reason), { once: true });
+    if (signal?.aborted) stop.abort(signal.reason);
+    const running = importFiles(this.#session, input, { ...options, signal: stop.signal });
+    this.#imports.set(stop, running);
+    return running.finally(() => this.#imports.delete(stop));
+  }
+
+  /** Stops what is being imported, and waits until nothing of it is written any more. */
+  async #stopImports(): Promise<void> {
+    for (const stop of this.#imports.keys()) stop.abort();
+    await Promise.allSettled(this.#imports.values());
   }
 
   /** Figures: what is stored, what it takes, what it has cost. */
@@ -375,10 +391,11 @@ export class Memory {
   }
 
   /**
-   * Gives up background work, aborts what is streaming, finishes writes and releases everything. Later calls reject with
-   * `closed`.
+   * Gives up background work, aborts what is streaming and what is imported, finishes writes and releases everything.
+   * Later calls reject with `closed`.
    */
   async close(): Promise<void> {
+    if (this.#imports.size > 0) await this.#stopImports();
     const aborts = [...this.#streams].map((stream) => stream.abort().catch(() => undefined));
     await this.#session.close(Promise.all([...this.#writes.values(), ...aborts]));
   }

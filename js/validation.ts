@@ -45,7 +45,8 @@ export async function validateContext(
   const glue = await loadEngine(options.wasm);
   currentGeneration();
   try {
-    return (await guarded(() => glue.validateContext(request))) as ContextViolation[];
+    const violations = (await guarded(() => glue.validateContext(request))) as ContextViolation[];
+    return messages.length === 0 ? [...violations, { rule: "R10", index: 0, message: "there is no message to answer" }] : violations;
   } catch (error) {
     throw toMemoryError(error, "engine_unavailable", "The engine could not check this context.");
   }

@@ -52,6 +52,7 @@ test("unusable arguments are refused", async () => {
   await refused({ messages: "a" }, "openai");
   await refused({ messages: [{ role: "user", content: () => 1 }] }, "openai");
   await refused(undefined, "openai");
+  assert.deepEqual((await validateContext({ messages: [] }, "openai")).map(({ rule }) => rule), ["R10"]);
   await assert.rejects(validateContext({ messages: [] }, "llama"), /openai, openai-responses, anthropic, gemini/);
 });
 
