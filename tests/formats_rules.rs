@@ -479,6 +479,31 @@ fn r11_results_are_never_joined_and_a_round_without_an_answer_is_told_in_words()
 }
 
 #[test]
+fn r11_r15_answers_to_requests_for_approval_go_with_a_round_that_is_told_in_words() {
+    let call = json!({"role": "assistant", "content": [
+        {"type": "tool-call", "toolCallId": "abcdefghi", "toolName": "f", "input": {}},
+        {"type": "tool-approval-request", "approvalId": "p", "toolCallId": "abcdefghi"}]});
+    let result = json!({"role": "tool", "content": [
+        {"type": "tool-result", "toolCallId": "abcdefghi", "toolName": "f", "output": {"type": "text", "value": "1"}}]});
+    let approved =
+        json!({"role": "tool", "content": [{"type": "tool-approval-response", "approvalId": "p", "approved": true}]});
+    // The SDK refuses an answer to a request that it is not shown.
+    for answers in [[result.clone(), approved.clone()], [approved, result]] {
+        let messages = [&[user("a"), call.clone()], answers.as_slice(), &[user("stop")]].concat();
+        for (profile, format, flatten_tools, count) in [
+            (Profile::Mistral, Format::AiSdkModel, false, 3),
+            (Profile::Mistral, Format::OpenAi, false, 3),
+            (Profile::AiSdk, Format::AiSdkModel, true, 4),
+        ] {
+            let target = Target { format, profile, flatten_tools };
+            let (out, rendered) = repaired_for(&messages, Format::AiSdkModel, target);
+            assert_eq!(out.len(), count, "{out:#?}");
+            assert!(!Value::from(out).to_string().contains("approval") && rendered.lossy);
+        }
+    }
+}
+
+#[test]
 fn r12_system_messages_stand_where_the_profile_takes_them() {
     let system = json!({"role": "system", "content": "Be brief."});
     let first = [system.clone(), user("a")];
@@ -1070,6 +1095,14 @@ fn r01_langchain_calls_are_answered_as_openai_has_it() {
     twice["data"]["tool_calls"][1]["id"] = json!("x");
     let (out, rendered) = repaired(&[human("a"), twice, tool("x"), human("b")], format, format);
     assert_eq!(out[1]["data"]["tool_calls"].as_array().unwrap().len(), 1);
+    assert_eq!(repair_rules(&rendered), [("R16", 2)]);
+    // What the provider gave is no call without a function: of two with one id, the call stays.
+    let call = json!({"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let broken = json!({"id": "x", "type": "function"});
+    let given = json!({"type": "ai", "data": {"content": "",
+        "additional_kwargs": {"tool_calls": [broken, call, call]}}});
+    let (out, rendered) = repaired(&[human("a"), given, tool("x"), human("b")], format, format);
+    assert_eq!(out[1]["data"]["additional_kwargs"]["tool_calls"], json!([call]));
     assert_eq!(repair_rules(&rendered), [("R16", 2)]);
 }
 

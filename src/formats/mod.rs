@@ -75,6 +75,7 @@ mod reference;
 mod render;
 mod repair;
 mod response_items;
+mod round;
 mod shrink;
 mod signature;
 mod source;
