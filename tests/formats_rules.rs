@@ -167,6 +167,23 @@ fn r02_the_providers_own_calls_keep_their_results() {
 }
 
 #[test]
+fn r02_what_answers_a_clients_call_is_a_clients_result() {
+    let of_provider = json!({"type": "web_search_tool_result", "tool_use_id": "x", "content": [{"title": "found"}]});
+    let of_client = json!({"type": "tool_result", "tool_use_id": "x", "content": "found"});
+    let text = json!({"type": "text", "text": "so?"});
+    for rest in [vec![], vec![text]] {
+        let answer = |result: &Value| {
+            let content = [std::slice::from_ref(result), rest.as_slice()].concat();
+            json!({"role": "user", "content": content})
+        };
+        let messages = [user("a"), anthropic_calls(&["x"]), answer(&of_provider)];
+        assert!(rules(&messages, Format::Anthropic).contains(&"R2"));
+        let (out, _) = repaired(&messages, Format::Anthropic, Format::Anthropic);
+        assert_eq!(out[2], answer(&of_client));
+    }
+}
+
+#[test]
 fn r05_parallel_calls_are_all_answered() {
     let partial = [user("a"), openai_calls(&["x", "y"]), openai_result("x"), user("b")];
     assert_eq!(rules(&partial, Format::OpenAi), ["R5"]);

@@ -309,6 +309,13 @@ impl<'s, 'a> Renderer<'s, 'a> {
         opened.is_some_and(|opened| opened.object.get("content").is_some_and(Value::is_array))
     }
 
+    /// Whether a result is of the kind that the provider's own tools give (it names its tool), where only a client's has
+    /// a place.
+    fn is_misplaced(&self, part: &Part, role: Role) -> bool {
+        let is_providers = matches!(part, Part::ToolResult { name: Some(_), .. });
+        self.target == Format::Anthropic && role != Role::Assistant && is_providers
+    }
+
     /// Whether the bundle says all that its only source says, in an order that the target takes.
     fn is_whole(&self, bundle: &Bundle, source: &Source<'a>) -> bool {
         let mut indices = Vec::with_capacity(bundle.contents.len());
@@ -316,6 +323,9 @@ impl<'s, 'a> Renderer<'s, 'a> {
             match content {
                 Content::Part { index, .. } => indices.push(*index),
                 Content::Stub { .. } => return false,
+            }
+            if content.part(self.sources).is_some_and(|part| self.is_misplaced(part, bundle.role)) {
+                return false;
             }
         }
         // In an AI SDK UI message results stand with their calls, and what no model sees may have been dropped.
@@ -450,9 +460,8 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let value = origin.and_then(|origin| origin.value(index, source.format));
         let to_ai_sdk = is_ai_sdk(self.target);
         // A result that the assistant's message held, or of the provider's kind, has another shape among results.
-        let is_providers =
-            || self.target == Format::Anthropic && matches!(part, Part::ToolResult { name: Some(_), .. });
-        let is_moved = role == Role::Tool && (source.message.role == Role::Assistant && !to_ai_sdk || is_providers());
+        let is_held = role == Role::Tool && source.message.role == Role::Assistant && !to_ai_sdk;
+        let is_moved = is_held || self.is_misplaced(part, role);
         let is_native = source.format == self.target && !is_moved;
         if let (true, Some(block), Some(value)) = (is_native && !bundle.is_altered, block, value) {
             return Some(Item::Native { value, slot: block.slot, part });
