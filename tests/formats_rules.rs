@@ -613,6 +613,21 @@ fn r16_short_ids_where_mistral_wants_them_the_same_for_call_and_result() {
 }
 
 #[test]
+fn r16_calls_are_read_where_the_format_has_them() {
+    let answer = json!({"role": "assistant", "content": "42", "tool_calls": [{"id": "x"}],
+        "function_call": {"name": "f"}});
+    let messages = [user("a"), answer, user("b")];
+    assert_eq!(validate_context("", &messages, Format::AiSdkModel, Profile::Mistral), []);
+    assert!(rules_of("", &messages, Profile::Mistral).contains(&"R16"));
+    let part = json!({"role": "assistant", "content": [{"type": "text", "text": "42"},
+        {"type": "tool-call", "toolCallId": "x", "toolName": "f", "input": {}, "providerExecuted": true}]});
+    let messages = [user("a"), part, user("b")];
+    assert_eq!(rules_of("", &messages, Profile::Mistral), [""; 0]);
+    let violations = validate_context("", &messages, Format::AiSdkModel, Profile::Mistral);
+    assert_eq!(violations.iter().map(|violation| violation.rule).collect::<Vec<_>>(), ["R16"]);
+}
+
+#[test]
 fn r16_ids_are_not_touched_unless_asked() {
     let messages = [user("a"), openai_calls(&["functions.f:0"]), openai_result("functions.f:0")];
     for profile in [Profile::OpenAi, Profile::Gemini] {
