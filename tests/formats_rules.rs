@@ -613,6 +613,26 @@ fn r16_short_ids_where_mistral_wants_them_the_same_for_call_and_result() {
 }
 
 #[test]
+fn r16_one_id_for_a_call_of_the_client_and_one_of_the_provider_becomes_two() {
+    for id in ["x", "abcdefghi"] {
+        let call = json!({"type": "tool-call", "toolCallId": id, "toolName": "f", "input": {}});
+        let mut run = call.clone();
+        run["providerExecuted"] = json!(true);
+        let result = |text: &str| json!({"type": "tool-result", "toolCallId": id, "toolName": "f", "output": {"type": "text", "value": text}});
+        let said = json!({"role": "assistant", "content": [call, run, result("of the provider")]});
+        let answer = json!({"role": "tool", "content": [result("of the client")]});
+        let target = Target { format: Format::AiSdkModel, profile: Profile::Mistral, flatten_tools: false };
+        let (out, _) = repaired_for(&[user("a"), said, answer], Format::AiSdkModel, target);
+        let (said, answered) = (&out[1]["content"], &out[2]["content"][0]);
+        assert_eq!(said[0]["toolCallId"], answered["toolCallId"]);
+        assert_eq!(said[1]["toolCallId"], said[2]["toolCallId"]);
+        assert_ne!(said[0]["toolCallId"], said[1]["toolCallId"]);
+        assert_eq!(said[2]["output"]["value"], "of the provider");
+        assert_eq!(answered["output"]["value"], "of the client");
+    }
+}
+
+#[test]
 fn r16_calls_are_read_where_the_format_has_them() {
     let answer = json!({"role": "assistant", "content": "42", "tool_calls": [{"id": "x"}],
         "function_call": {"name": "f"}});
@@ -1027,6 +1047,11 @@ fn r04_an_output_may_answer_a_call_that_is_only_referred_to() {
     let messages = [user("a"), reference, item_output("x"), item_output("y"), user("b")];
     assert_eq!(rules(&messages, format), ["R4"]);
     assert_eq!(repair_rules(&repaired(&messages, format, format).1), [("R4", 4)]);
+    // A part of a message refers to nothing.
+    let said = json!({"type": "message", "role": "assistant", "content": [{"type": "item_reference", "id": "fc_1"}]});
+    let messages = [user("a"), said.clone(), item_output("x"), user("b")];
+    assert_eq!(rules(&messages, format), ["R4"]);
+    assert_eq!(repaired(&messages, format, format).0, [user("a"), said, user("b")]);
 }
 
 #[test]

@@ -287,7 +287,10 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let refused: SortedSet<usize> = bundle.contents.iter().filter(is_refused).map(Content::source).collect();
         let mut parts = bundle.contents.iter().filter_map(|content| content.part(self.sources));
         let has_ids = self.rules.has_short_ids && !bundle.is_flat;
-        let renames = has_ids && parts.any(|part| self.calls.replaces(part) || is_old_call(part));
+        // The client's call and the provider's may have one id.
+        let mut called: SortedSet<&str> = SortedSet::new();
+        let mut is_repeated = |part: &'a Part| matches!(part, Part::ToolCall { id, .. } if !called.insert(id));
+        let renames = has_ids && parts.any(|part| self.calls.replaces(part) || is_old_call(part) || is_repeated(part));
         for source in refused.iter() {
             self.note("R22", *source, "media of a kind that is not taken named in a note");
         }
@@ -377,7 +380,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 Content::Stub { .. } if bundle.is_flat => items.push(Item::Text(stub_text().into())),
                 Content::Stub { source, call_id, name } => {
                     let call = opened.get(source).filter(|_| self.is_native(*source)).map(|opened| &opened.object);
-                    items.push(Item::Stub { id: self.calls.id(call_id), name, call });
+                    items.push(Item::Stub { id: self.calls.id(call_id, false), name, call });
                 }
                 Content::Part { source, index } => {
                     let (Some(source), Some(part)) = (self.sources.get(*source), content.part(self.sources)) else {
@@ -398,7 +401,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
                     if let (Some(Item::Result { id, .. }), Some(call)) =
                         (&mut item, self.answers.get(&(content.source(), *index)))
                     {
-                        *id = self.calls.id(call).into_owned().into();
+                        *id = self.calls.id(call, false).into_owned().into();
                     }
                     let holds_several = matches!(self.target, Format::AiSdkUi | Format::LangChain);
                     items.extend(item.filter(|item| holds_several || !is_same_native(items.last(), item)));
@@ -483,13 +486,16 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 Some(Item::Text(format!("[{name} was run by the provider]").into()))
             }
             Part::ToolCall { id, name, arguments, provider_executed } => {
-                Some(Item::Call { id: self.calls.id(id), name, arguments, provider_executed: *provider_executed })
+                let provider_executed = *provider_executed;
+                Some(Item::Call { id: self.calls.id(id, provider_executed), name, arguments, provider_executed })
             }
             Part::ToolResult { call_id, name, output, is_error }
                 if role != Role::Assistant || within_ai_sdk || self.target == Format::AiSdkUi =>
             {
                 let name = name.as_deref().or_else(|| self.calls.name(call_id)).unwrap_or("tool").to_owned();
-                Some(Item::Result { id: self.calls.id(call_id), name, output, is_error: *is_error })
+                // A UI message holds the client's results too.
+                let is_providers = role == Role::Assistant && self.target != Format::AiSdkUi;
+                Some(Item::Result { id: self.calls.id(call_id, is_providers), name, output, is_error: *is_error })
             }
             Part::Media { kind, label } => {
                 let written = |value| match is_native {

@@ -333,8 +333,11 @@ impl<'a> Window<'_, 'a> {
 
     /// Items of OpenAI Responses that are only referred to: each may be a call, whose id is not known here.
     fn count_references(&self, said: &Element) -> usize {
-        let is_reference =
-            |content: &&Content| matches!(self.part(content), Some(Part::Other { kind }) if kind == "item_reference");
+        let is_reference = |content: &&Content| {
+            matches!(self.part(content), Some(Part::Other { kind }) if kind == "item_reference")
+                && self.is_native(content.source())
+                && self.sources.get(content.source()).is_some_and(Source::is_whole_item)
+        };
         match self.target {
             Format::OpenAiResponses => said.contents.iter().filter(is_reference).count(),
             _ => 0,
