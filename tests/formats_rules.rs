@@ -249,6 +249,49 @@ fn r06_an_answered_approval_at_the_end_is_sent_for_the_sdk_to_run() {
 }
 
 #[test]
+fn r06_each_call_waits_for_its_own_approval() {
+    let call = |id: &str| json!({"type": "tool-call", "toolCallId": id, "toolName": "f", "input": {}});
+    let request = |id: &str, call: &str| json!({"type": "tool-approval-request", "approvalId": id, "toolCallId": call});
+    let response = |id: &str| json!({"type": "tool-approval-response", "approvalId": id, "approved": false});
+    let result =
+        json!({"type": "tool-result", "toolCallId": "x", "toolName": "f", "output": {"type": "text", "value": "1"}});
+    let format = Format::AiSdkModel;
+    let said = json!({"role": "assistant", "content": [call("x"), call("y"), request("p", "x"), request("q", "y")]});
+    let window = |answers: &[Value]| [user("a"), said.clone(), json!({"role": "tool", "content": answers})];
+    for (answers, is_sent) in [
+        (vec![response("p"), response("q")], true),
+        (vec![response("q"), result.clone()], true),
+        // The one that was approved has its result, the other was not approved.
+        (vec![response("p"), result.clone()], false),
+        (vec![response("p"), response("p")], false),
+        (vec![response("p"), response("other")], false),
+    ] {
+        let messages = window(&answers);
+        assert_eq!(rules(&messages, format).is_empty(), is_sent, "{answers:?}");
+        let (out, rendered) = repaired(&messages, format, format);
+        assert_eq!(out.len(), if is_sent { 3 } else { 1 }, "{answers:?}");
+        assert_eq!(rendered.repairs.is_empty(), is_sent);
+    }
+    // The SDK throws at an answer to what was not asked.
+    let messages = window(&[response("q"), result, response("other")]);
+    assert_eq!(rules(&messages, format), ["R6"]);
+    let (out, rendered) = repaired(&messages, format, format);
+    assert_eq!(out[2]["content"].as_array().unwrap().len(), 2);
+    assert_eq!(repair_rules(&rendered), [("R6", 3)]);
+
+    let question = json!({"id": "1", "role": "user", "parts": [{"type": "text", "text": "a"}]});
+    let tools = [("x", "output-available"), ("y", "approval-responded"), ("z", "approval-responded")];
+    let mut parts: Vec<Value> = tools.iter().map(|(id, state)| ui_tool(id, state)).collect();
+    let send = |parts: &[Value]| {
+        let message = json!({"id": "2", "role": "assistant", "parts": parts});
+        repaired(&[question.clone(), message], Format::AiSdkUi, Format::AiSdkUi).0.len()
+    };
+    assert_eq!(send(&parts), 2);
+    parts[1]["state"] = json!("input-available");
+    assert_eq!(send(&parts), 1);
+}
+
+#[test]
 fn r07_interrupted_calls_are_stubbed_and_the_trailing_one_is_held_back() {
     for format in [Format::OpenAi, Format::Anthropic, Format::AiSdkUi, Format::AiSdkModel] {
         let interrupted = [user("a"), openai_calls(&["x"]), user("b"), openai_calls(&["y"])];

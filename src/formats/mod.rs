@@ -61,6 +61,7 @@
 //! `artifact` does not. LangChain messages are written in their stored form, `{type, data}`.
 
 mod alternate;
+mod approval;
 mod call_id;
 mod choice;
 mod construct;

@@ -1,5 +1,6 @@
 //! Repair: from the elements of a window to elements that every provider takes. Stored messages are not touched.
 
+use super::approval::{answered_call, requests};
 use super::element::{Content, Element};
 use super::read::GeminiPlaces;
 use super::response_items::{self, Partners};
@@ -10,6 +11,9 @@ use crate::sorted_map::{SortedMap, SortedSet};
 
 /// The output of a result that was made up for an interrupted call.
 pub const STUB_OUTPUT: &str = "[result omitted]";
+
+/// What an answer to a request for approval is read as.
+const APPROVAL: &str = "tool-approval-response";
 
 const ORPHANED_REASONING: &str = "reasoning without the item that it led to left out";
 
@@ -161,7 +165,7 @@ impl<'a> Window<'_, 'a> {
             let says = |content: &Content| self.part(content).is_some_and(|part| says_something(part, native));
             let is_answer = |content: &Content| match self.part(content) {
                 Some(Part::ToolResult { .. }) => true,
-                Some(Part::Other { kind }) => native && kind == "tool-approval-response",
+                Some(Part::Other { kind }) => native && kind == APPROVAL,
                 Some(_) => false,
                 None => true,
             };
@@ -286,6 +290,9 @@ impl<'a> Window<'_, 'a> {
             let answers = elements.get(at..end).unwrap_or_default().iter().filter(|next| next.role == Role::Tool);
             let mut round = Round::of(calls);
             round.references = said.as_ref().map_or(0, |said| self.count_references(said));
+            if let (Format::AiSdkModel, Some(said)) = (self.target, &said) {
+                round.requests = requests(said, self.sources);
+            }
             for content in answers.clone().flat_map(|answer| &answer.contents) {
                 if let Some(Part::ToolResult { call_id, .. }) = self.part(content) {
                     round.reserve(call_id);
@@ -324,7 +331,15 @@ impl<'a> Window<'_, 'a> {
                     continue;
                 }
                 let (id, name, source) = (id.clone(), name.clone(), content.source());
-                calls.push(Call { id, place, name, source, is_answered: false, is_reserved: false });
+                calls.push(Call {
+                    id,
+                    place,
+                    name,
+                    source,
+                    is_answered: false,
+                    is_approved: false,
+                    is_reserved: false,
+                });
             }
             said.contents.push(content.clone());
         }
@@ -369,15 +384,20 @@ impl<'a> Window<'_, 'a> {
                     }
                 }
                 Some(Part::Other { .. }) if self.is_of_repeated_call(content) => {}
-                Some(Part::Other { kind }) if self.is_native(answer.source) => {
-                    round.approvals += usize::from(kind == "tool-approval-response");
-                    taken.contents.push(content.clone());
+                Some(Part::Other { kind }) if kind == APPROVAL && self.is_native(answer.source) => {
+                    let id = answered_call(content, &round.requests, self.sources);
+                    match id.and_then(|id| round.call_mut(&id)) {
+                        Some(call) => {
+                            call.is_approved = true;
+                            taken.contents.push(content.clone());
+                        }
+                        None => self.note("R6", answer.source, "answer to no request for approval left out"),
+                    }
                 }
                 _ => taken.contents.push(content.clone()),
             }
         }
-        let is_approval =
-            |part: Option<&Part>| matches!(part, Some(Part::Other { kind }) if kind == "tool-approval-response");
+        let is_approval = |part: Option<&Part>| matches!(part, Some(Part::Other { kind }) if kind == APPROVAL);
         let is_result = |part: Option<&Part>| matches!(part, Some(Part::ToolResult { .. }));
         let keeps = |content: &Content| {
             let part = self.part(content);
@@ -410,7 +430,7 @@ impl<'a> Window<'_, 'a> {
         // AI SDK: calls whose approval was just answered are run by the SDK itself when it gets the messages.
         let runs_next = is_last
             && !self.is_flat
-            && round.approvals >= missing.len()
+            && missing.iter().all(|call| call.is_approved)
             && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
         if !missing.is_empty() && is_last && !runs_next {
             self.note("R7", said.source, "calls still in flight held back");

@@ -1,5 +1,6 @@
 //! Rounds: the calls that the assistant makes at once and what answers them (R1-R5), and where in a window each is.
 
+use super::approval::Requests;
 use super::element::{Content, Element};
 use super::read::{GeminiPlaces, is_positional_id};
 use super::source::Source;
@@ -15,6 +16,8 @@ pub(super) struct Call {
     pub name: String,
     pub source: usize,
     pub is_answered: bool,
+    /// The user said yes or no to it.
+    pub is_approved: bool,
     /// A result names its id.
     pub is_reserved: bool,
 }
@@ -25,8 +28,8 @@ pub(super) struct Round {
     /// Position in `calls` by id.
     by_id: SortedMap<String, usize>,
     pub answers: Vec<Element>,
-    /// Calls that the user approved or refused, and that have no result yet.
-    pub approvals: usize,
+    /// What the assistant asked the user's approval for, where that is the target's way.
+    pub requests: Requests,
     /// Calls that are only referred to and have no output yet, at most.
     pub references: usize,
 }
@@ -43,10 +46,10 @@ impl Round {
         for (index, call) in calls.iter().enumerate() {
             by_id.insert(call.id.clone(), index);
         }
-        Self { calls, by_id, answers: Vec::new(), approvals: 0, references: 0 }
+        Self { calls, by_id, answers: Vec::new(), requests: Requests::new(), references: 0 }
     }
 
-    fn call_mut(&mut self, id: &str) -> Option<&mut Call> {
+    pub fn call_mut(&mut self, id: &str) -> Option<&mut Call> {
         self.calls.get_mut(*self.by_id.get(id)?)
     }
 
