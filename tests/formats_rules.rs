@@ -656,6 +656,25 @@ fn r16_short_ids_where_mistral_wants_them_the_same_for_call_and_result() {
 }
 
 #[test]
+fn r16_a_request_for_approval_names_its_call_by_the_new_id() {
+    let said = json!({"role": "assistant", "content": [
+        {"type": "tool-call", "toolCallId": "x", "toolName": "f", "input": {}},
+        {"type": "tool-call", "toolCallId": "y", "toolName": "f", "input": {}},
+        {"type": "tool-approval-request", "approvalId": "p", "toolCallId": "y"}]});
+    let answers = json!({"role": "tool", "content": [
+        {"type": "tool-result", "toolCallId": "x", "toolName": "f", "output": {"type": "text", "value": "1"}},
+        {"type": "tool-approval-response", "approvalId": "p", "approved": true}]});
+    let target = Target { format: Format::AiSdkModel, profile: Profile::Mistral, flatten_tools: false };
+    let (out, rendered) = repaired_for(&[user("a"), said, answers.clone()], Format::AiSdkModel, target);
+    let said = &out[1]["content"];
+    assert_eq!(said[1]["toolCallId"].as_str().unwrap().len(), 9);
+    assert_eq!(said[1]["toolCallId"], said[2]["toolCallId"]);
+    assert_eq!(out[2]["content"][0]["toolCallId"], said[0]["toolCallId"]);
+    assert_eq!(out[2]["content"][1], answers["content"][1]);
+    assert_eq!(repair_rules(&rendered), [("R16", 2)]);
+}
+
+#[test]
 fn r16_one_id_for_a_call_of_the_client_and_one_of_the_provider_becomes_two() {
     for id in ["x", "abcdefghi"] {
         let call = json!({"type": "tool-call", "toolCallId": id, "toolName": "f", "input": {}});

@@ -469,6 +469,12 @@ impl<'s, 'a> Renderer<'s, 'a> {
         if let (true, Some(block), Some(value)) = (is_native && !bundle.is_altered, block, value) {
             return Some(Item::Native { value, slot: block.slot, part });
         }
+        if let (Format::AiSdkModel, true, false, Part::Other { kind }, Some(value)) =
+            (self.target, is_native, bundle.is_flat, part, value)
+            && kind.starts_with("tool-approval-")
+        {
+            return Some(Item::Part(self.approval(value)));
+        }
         let within_ai_sdk = to_ai_sdk && is_ai_sdk(source.format);
         // Nothing but results has a place among results.
         if role == Role::Tool && !matches!(part, Part::ToolResult { .. }) {
@@ -505,7 +511,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 // Only user messages may hold media everywhere.
                 let may_hold = (role == Role::User || within_ai_sdk) && self.rules.media.contains(kind);
                 match value.filter(|_| may_hold).and_then(written) {
-                    Some(media) => Some(Item::Media(media)),
+                    Some(media) => Some(Item::Part(media)),
                     None => {
                         *lossy = true;
                         Some(Item::Text(format!("[{kind}: {label}]").into()))
@@ -527,6 +533,15 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 None
             }
         }
+    }
+
+    /// What is asked or answered about approval, of the call as it is called in the request.
+    fn approval(&self, value: &Value) -> Value {
+        let mut value = value.clone();
+        if let Some(Value::String(id)) = value.get_mut("toolCallId") {
+            *id = self.calls.id(id, false).into_owned();
+        }
+        value
     }
 }
 

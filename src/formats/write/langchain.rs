@@ -31,7 +31,7 @@ fn said(items: &[Item<'_>]) -> Option<Object> {
                 parts.push(listed(value));
             }
             Item::Text(text) => parts.push(texts(&[("type", "text"), ("text", text)])),
-            Item::Media(media) => parts.push(media.clone()),
+            Item::Part(part) => parts.push(part.clone()),
             Item::Call { id, name, arguments, .. } => {
                 let call = texts(&[("name", name), ("id", id), ("type", "tool_call")]);
                 calls.push(with(call, "args", object_input(arguments)));
