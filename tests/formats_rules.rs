@@ -958,6 +958,8 @@ fn r03_gemini_pairs_by_id_else_by_name_and_order() {
         // The call has an id, the response has none, as in many clients.
         (&["f#1", "g#2", "f#3"], &["f", "g", "f"]),
         (&["f#1", "f"], &["f#1", "f"]),
+        // An empty id is none.
+        (&["f#1", "f#2"], &["f#", "f#2"]),
     ] {
         let messages = [a.clone(), gemini_calls(called), gemini_results(answered), b.clone()];
         let (out, rendered) = repaired(&messages, Format::Gemini, Format::OpenAi);
