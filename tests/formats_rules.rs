@@ -969,6 +969,11 @@ fn r03_gemini_pairs_by_id_else_by_name_and_order() {
         let (_, rendered) = repaired(&messages, Format::Gemini, Format::Gemini);
         assert!(rendered.messages.iter().all(|message| message.exact));
     }
+    // An id that stands for a place elsewhere is none that a call of Gemini's has.
+    let messages = [a.clone(), gemini_calls(&["f#1", "g#2"]), gemini_results(&["f#1", "g#gemini_call_f_0"]), b.clone()];
+    assert_eq!(rules(&messages, Format::Gemini), ["R3"]);
+    let (out, _) = repaired(&messages, Format::Gemini, Format::Gemini);
+    assert_eq!(out[2], gemini_results(&["f#1", "g#2"]));
     // One content per response, without any id.
     let apart = [a, gemini_calls(&["f", "f"]), gemini_results(&["f"]), gemini_results(&["f"]), b];
     let (calls, results) = ids(&repaired(&apart, Format::Gemini, Format::OpenAi).0);

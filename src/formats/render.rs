@@ -297,13 +297,26 @@ impl<'s, 'a> Renderer<'s, 'a> {
         if renames && bundle.role == Role::Assistant {
             self.note("R16", bundle.source, "call ids replaced by nine letters and digits");
         }
-        let is_altered = bundle.is_flat || bundle.is_joined || renames || !refused.is_empty();
+        let is_misnamed = bundle.contents.iter().any(|content| self.is_misnamed(content));
+        let is_altered = bundle.is_flat || bundle.is_joined || renames || is_misnamed || !refused.is_empty();
         bundle.is_altered = is_altered || self.rules.is_plain_text && self.has_list(bundle);
     }
 
     fn note(&mut self, rule: &'static str, source: usize, what: &'static str) {
         let seq = self.sources.get(source).and_then(|source| source.seq);
         self.rendered.repairs.push(Repair { rule, seq, what });
+    }
+
+    /// Whether a result names an id that its call does not have. Mostly such a result has no id of its own, only one that
+    /// says its place, and may stay as it is.
+    fn is_misnamed(&self, content: &Content) -> bool {
+        let answers_another = content.position().is_some_and(|position| self.answers.contains_key(&position));
+        match (self.sources.get(content.source()), content.part(self.sources)) {
+            (Some(source), Some(Part::ToolResult { call_id, .. })) if answers_another => {
+                source.raw.contains(&format!("\"{call_id}\""))
+            }
+            _ => false,
+        }
     }
 
     /// Whether the only source's content is a list, where a string is wanted.

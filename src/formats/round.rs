@@ -64,7 +64,8 @@ impl Round {
     /// any of the name, that nothing else answers.
     pub fn call_answered_by(&mut self, id: &str, name: Option<&str>) -> Option<&mut Call> {
         let by_id = self.by_id.get(id).copied();
-        let is_free = |call: &Call| !call.is_answered && (call.id == id || !call.is_reserved);
+        let is_same = |call: &Call| name.is_none_or(|name| name == call.name);
+        let is_free = |call: &Call| !call.is_answered && (call.id == id || !call.is_reserved && is_same(call));
         let at = match by_id.filter(|at| self.calls.get(*at).is_some_and(is_free)) {
             None if is_positional_id(id) => {
                 let is_next = |call: &Call| is_free(call) && call.place.is_some() && Some(&*call.name) == name;
