@@ -210,7 +210,7 @@ fn records_of_earlier_versions_are_read_and_new_ones_say_what_varies() {
     });
     let record: MessageRecord = serde_json::from_value(old.clone()).unwrap();
     assert!(record.variable.is_none());
-    let mut now = old.clone();
+    let mut now = old;
     now.as_object_mut().unwrap().remove("parentId");
     now["parentSeq"] = json!(0);
     assert_eq!(serde_json::to_value(&record).unwrap(), now, "nothing is added to a message without such parts");
