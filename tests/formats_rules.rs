@@ -167,6 +167,23 @@ fn r02_the_providers_own_calls_keep_their_results() {
 }
 
 #[test]
+fn r02_what_answers_a_clients_call_is_a_clients_result() {
+    let of_provider = json!({"type": "web_search_tool_result", "tool_use_id": "x", "content": [{"title": "found"}]});
+    let of_client = json!({"type": "tool_result", "tool_use_id": "x", "content": "found"});
+    let text = json!({"type": "text", "text": "so?"});
+    for rest in [vec![], vec![text]] {
+        let answer = |result: &Value| {
+            let content = [std::slice::from_ref(result), rest.as_slice()].concat();
+            json!({"role": "user", "content": content})
+        };
+        let messages = [user("a"), anthropic_calls(&["x"]), answer(&of_provider)];
+        assert!(rules(&messages, Format::Anthropic).contains(&"R2"));
+        let (out, _) = repaired(&messages, Format::Anthropic, Format::Anthropic);
+        assert_eq!(out[2], answer(&of_client));
+    }
+}
+
+#[test]
 fn r05_parallel_calls_are_all_answered() {
     let partial = [user("a"), openai_calls(&["x", "y"]), openai_result("x"), user("b")];
     assert_eq!(rules(&partial, Format::OpenAi), ["R5"]);
@@ -229,6 +246,49 @@ fn r06_an_answered_approval_at_the_end_is_sent_for_the_sdk_to_run() {
     let question = json!({"id": "1", "role": "user", "parts": [{"type": "text", "text": "a"}]});
     let send = |state| repaired(&[question.clone(), parts(state)], Format::AiSdkUi, Format::AiSdkUi).0.len();
     assert_eq!((send("approval-responded"), send("approval-requested"), send("input-available")), (2, 1, 1));
+}
+
+#[test]
+fn r06_each_call_waits_for_its_own_approval() {
+    let call = |id: &str| json!({"type": "tool-call", "toolCallId": id, "toolName": "f", "input": {}});
+    let request = |id: &str, call: &str| json!({"type": "tool-approval-request", "approvalId": id, "toolCallId": call});
+    let response = |id: &str| json!({"type": "tool-approval-response", "approvalId": id, "approved": false});
+    let result =
+        json!({"type": "tool-result", "toolCallId": "x", "toolName": "f", "output": {"type": "text", "value": "1"}});
+    let format = Format::AiSdkModel;
+    let said = json!({"role": "assistant", "content": [call("x"), call("y"), request("p", "x"), request("q", "y")]});
+    let window = |answers: &[Value]| [user("a"), said.clone(), json!({"role": "tool", "content": answers})];
+    for (answers, is_sent) in [
+        (vec![response("p"), response("q")], true),
+        (vec![response("q"), result.clone()], true),
+        // The one that was approved has its result, the other was not approved.
+        (vec![response("p"), result.clone()], false),
+        (vec![response("p"), response("p")], false),
+        (vec![response("p"), response("other")], false),
+    ] {
+        let messages = window(&answers);
+        assert_eq!(rules(&messages, format).is_empty(), is_sent, "{answers:?}");
+        let (out, rendered) = repaired(&messages, format, format);
+        assert_eq!(out.len(), if is_sent { 3 } else { 1 }, "{answers:?}");
+        assert_eq!(rendered.repairs.is_empty(), is_sent);
+    }
+    // The SDK throws at an answer to what was not asked.
+    let messages = window(&[response("q"), result, response("other")]);
+    assert_eq!(rules(&messages, format), ["R6"]);
+    let (out, rendered) = repaired(&messages, format, format);
+    assert_eq!(out[2]["content"].as_array().unwrap().len(), 2);
+    assert_eq!(repair_rules(&rendered), [("R6", 3)]);
+
+    let question = json!({"id": "1", "role": "user", "parts": [{"type": "text", "text": "a"}]});
+    let tools = [("x", "output-available"), ("y", "approval-responded"), ("z", "approval-responded")];
+    let mut parts: Vec<Value> = tools.iter().map(|(id, state)| ui_tool(id, state)).collect();
+    let send = |parts: &[Value]| {
+        let message = json!({"id": "2", "role": "assistant", "parts": parts});
+        repaired(&[question.clone(), message], Format::AiSdkUi, Format::AiSdkUi).0.len()
+    };
+    assert_eq!(send(&parts), 2);
+    parts[1]["state"] = json!("input-available");
+    assert_eq!(send(&parts), 1);
 }
 
 #[test]
@@ -479,6 +539,31 @@ fn r11_results_are_never_joined_and_a_round_without_an_answer_is_told_in_words()
 }
 
 #[test]
+fn r11_r15_answers_to_requests_for_approval_go_with_a_round_that_is_told_in_words() {
+    let call = json!({"role": "assistant", "content": [
+        {"type": "tool-call", "toolCallId": "abcdefghi", "toolName": "f", "input": {}},
+        {"type": "tool-approval-request", "approvalId": "p", "toolCallId": "abcdefghi"}]});
+    let result = json!({"role": "tool", "content": [
+        {"type": "tool-result", "toolCallId": "abcdefghi", "toolName": "f", "output": {"type": "text", "value": "1"}}]});
+    let approved =
+        json!({"role": "tool", "content": [{"type": "tool-approval-response", "approvalId": "p", "approved": true}]});
+    // The SDK refuses an answer to a request that it is not shown.
+    for answers in [[result.clone(), approved.clone()], [approved, result]] {
+        let messages = [&[user("a"), call.clone()], answers.as_slice(), &[user("stop")]].concat();
+        for (profile, format, flatten_tools, count) in [
+            (Profile::Mistral, Format::AiSdkModel, false, 3),
+            (Profile::Mistral, Format::OpenAi, false, 3),
+            (Profile::AiSdk, Format::AiSdkModel, true, 4),
+        ] {
+            let target = Target { format, profile, flatten_tools };
+            let (out, rendered) = repaired_for(&messages, Format::AiSdkModel, target);
+            assert_eq!(out.len(), count, "{out:#?}");
+            assert!(!Value::from(out).to_string().contains("approval") && rendered.lossy);
+        }
+    }
+}
+
+#[test]
 fn r12_system_messages_stand_where_the_profile_takes_them() {
     let system = json!({"role": "system", "content": "Be brief."});
     let first = [system.clone(), user("a")];
@@ -568,6 +653,60 @@ fn r16_short_ids_where_mistral_wants_them_the_same_for_call_and_result() {
         );
         assert_eq!(later[3], out[1]);
     }
+}
+
+#[test]
+fn r16_a_request_for_approval_names_its_call_by_the_new_id() {
+    let said = json!({"role": "assistant", "content": [
+        {"type": "tool-call", "toolCallId": "x", "toolName": "f", "input": {}},
+        {"type": "tool-call", "toolCallId": "y", "toolName": "f", "input": {}},
+        {"type": "tool-approval-request", "approvalId": "p", "toolCallId": "y"}]});
+    let answers = json!({"role": "tool", "content": [
+        {"type": "tool-result", "toolCallId": "x", "toolName": "f", "output": {"type": "text", "value": "1"}},
+        {"type": "tool-approval-response", "approvalId": "p", "approved": true}]});
+    let target = Target { format: Format::AiSdkModel, profile: Profile::Mistral, flatten_tools: false };
+    let (out, rendered) = repaired_for(&[user("a"), said, answers.clone()], Format::AiSdkModel, target);
+    let said = &out[1]["content"];
+    assert_eq!(said[1]["toolCallId"].as_str().unwrap().len(), 9);
+    assert_eq!(said[1]["toolCallId"], said[2]["toolCallId"]);
+    assert_eq!(out[2]["content"][0]["toolCallId"], said[0]["toolCallId"]);
+    assert_eq!(out[2]["content"][1], answers["content"][1]);
+    assert_eq!(repair_rules(&rendered), [("R16", 2)]);
+}
+
+#[test]
+fn r16_one_id_for_a_call_of_the_client_and_one_of_the_provider_becomes_two() {
+    for id in ["x", "abcdefghi"] {
+        let call = json!({"type": "tool-call", "toolCallId": id, "toolName": "f", "input": {}});
+        let mut run = call.clone();
+        run["providerExecuted"] = json!(true);
+        let result = |text: &str| json!({"type": "tool-result", "toolCallId": id, "toolName": "f", "output": {"type": "text", "value": text}});
+        let said = json!({"role": "assistant", "content": [call, run, result("of the provider")]});
+        let answer = json!({"role": "tool", "content": [result("of the client")]});
+        let target = Target { format: Format::AiSdkModel, profile: Profile::Mistral, flatten_tools: false };
+        let (out, _) = repaired_for(&[user("a"), said, answer], Format::AiSdkModel, target);
+        let (said, answered) = (&out[1]["content"], &out[2]["content"][0]);
+        assert_eq!(said[0]["toolCallId"], answered["toolCallId"]);
+        assert_eq!(said[1]["toolCallId"], said[2]["toolCallId"]);
+        assert_ne!(said[0]["toolCallId"], said[1]["toolCallId"]);
+        assert_eq!(said[2]["output"]["value"], "of the provider");
+        assert_eq!(answered["output"]["value"], "of the client");
+    }
+}
+
+#[test]
+fn r16_calls_are_read_where_the_format_has_them() {
+    let answer = json!({"role": "assistant", "content": "42", "tool_calls": [{"id": "x"}],
+        "function_call": {"name": "f"}});
+    let messages = [user("a"), answer, user("b")];
+    assert_eq!(validate_context("", &messages, Format::AiSdkModel, Profile::Mistral), []);
+    assert!(rules_of("", &messages, Profile::Mistral).contains(&"R16"));
+    let part = json!({"role": "assistant", "content": [{"type": "text", "text": "42"},
+        {"type": "tool-call", "toolCallId": "x", "toolName": "f", "input": {}, "providerExecuted": true}]});
+    let messages = [user("a"), part, user("b")];
+    assert_eq!(rules_of("", &messages, Profile::Mistral), [""; 0]);
+    let violations = validate_context("", &messages, Format::AiSdkModel, Profile::Mistral);
+    assert_eq!(violations.iter().map(|violation| violation.rule).collect::<Vec<_>>(), ["R16"]);
 }
 
 #[test]
@@ -819,6 +958,8 @@ fn r03_gemini_pairs_by_id_else_by_name_and_order() {
         // The call has an id, the response has none, as in many clients.
         (&["f#1", "g#2", "f#3"], &["f", "g", "f"]),
         (&["f#1", "f"], &["f#1", "f"]),
+        // An empty id is none.
+        (&["f#1", "f#2"], &["f#", "f#2"]),
     ] {
         let messages = [a.clone(), gemini_calls(called), gemini_results(answered), b.clone()];
         let (out, rendered) = repaired(&messages, Format::Gemini, Format::OpenAi);
@@ -828,6 +969,11 @@ fn r03_gemini_pairs_by_id_else_by_name_and_order() {
         let (_, rendered) = repaired(&messages, Format::Gemini, Format::Gemini);
         assert!(rendered.messages.iter().all(|message| message.exact));
     }
+    // An id that stands for a place elsewhere is none that a call of Gemini's has.
+    let messages = [a.clone(), gemini_calls(&["f#1", "g#2"]), gemini_results(&["f#1", "g#gemini_call_f_0"]), b.clone()];
+    assert_eq!(rules(&messages, Format::Gemini), ["R3"]);
+    let (out, _) = repaired(&messages, Format::Gemini, Format::Gemini);
+    assert_eq!(out[2], gemini_results(&["f#1", "g#2"]));
     // One content per response, without any id.
     let apart = [a, gemini_calls(&["f", "f"]), gemini_results(&["f"]), gemini_results(&["f"]), b];
     let (calls, results) = ids(&repaired(&apart, Format::Gemini, Format::OpenAi).0);
@@ -970,6 +1116,11 @@ fn r04_an_output_may_answer_a_call_that_is_only_referred_to() {
     let messages = [user("a"), reference, item_output("x"), item_output("y"), user("b")];
     assert_eq!(rules(&messages, format), ["R4"]);
     assert_eq!(repair_rules(&repaired(&messages, format, format).1), [("R4", 4)]);
+    // A part of a message refers to nothing.
+    let said = json!({"type": "message", "role": "assistant", "content": [{"type": "item_reference", "id": "fc_1"}]});
+    let messages = [user("a"), said.clone(), item_output("x"), user("b")];
+    assert_eq!(rules(&messages, format), ["R4"]);
+    assert_eq!(repaired(&messages, format, format).0, [user("a"), said, user("b")]);
 }
 
 #[test]
@@ -1070,6 +1221,14 @@ fn r01_langchain_calls_are_answered_as_openai_has_it() {
     twice["data"]["tool_calls"][1]["id"] = json!("x");
     let (out, rendered) = repaired(&[human("a"), twice, tool("x"), human("b")], format, format);
     assert_eq!(out[1]["data"]["tool_calls"].as_array().unwrap().len(), 1);
+    assert_eq!(repair_rules(&rendered), [("R16", 2)]);
+    // What the provider gave is no call without a function: of two with one id, the call stays.
+    let call = json!({"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let broken = json!({"id": "x", "type": "function"});
+    let given = json!({"type": "ai", "data": {"content": "",
+        "additional_kwargs": {"tool_calls": [broken, call, call]}}});
+    let (out, rendered) = repaired(&[human("a"), given, tool("x"), human("b")], format, format);
+    assert_eq!(out[1]["data"]["additional_kwargs"]["tool_calls"], json!([call]));
     assert_eq!(repair_rules(&rendered), [("R16", 2)]);
 }
 

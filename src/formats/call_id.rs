@@ -30,8 +30,9 @@ pub(super) struct CallIds<'a> {
     kept: SortedSet<&'a str>,
     /// How often each id was asked for; ids that are taken have an entry.
     used: SortedMap<String, u32>,
-    /// What the last call of an id is called in the request, where that differs.
-    current: SortedMap<&'a str, String>,
+    /// What the last call of an id is called in the request, where that differs: of those that the client runs, and of
+    /// those that the provider ran, since one id may stand for one of each.
+    current: [SortedMap<&'a str, String>; 2],
     /// The tool that the last call of an id names.
     names: SortedMap<&'a str, &'a str>,
     /// Gemini calls that have no id, by what stands in for one: in Gemini they are answered without one.
@@ -52,7 +53,7 @@ impl<'a> CallIds<'a> {
             style,
             kept,
             used: SortedMap::new(),
-            current: SortedMap::new(),
+            current: [SortedMap::new(), SortedMap::new()],
             names: SortedMap::new(),
             unnamed: SortedSet::new(),
             is_gemini: target == Format::Gemini,
@@ -65,7 +66,7 @@ impl<'a> CallIds<'a> {
         self.style == Style::Short
             && match part {
                 Part::ToolCall { id, .. } => !is_short(id) || self.used.contains_key(id),
-                Part::ToolResult { call_id, .. } => self.current.contains_key(call_id.as_str()),
+                Part::ToolResult { call_id, .. } => self.current.iter().any(|ids| ids.contains_key(call_id.as_str())),
                 _ => false,
             }
     }
@@ -73,7 +74,7 @@ impl<'a> CallIds<'a> {
     /// Takes note of a part that is about to be written, `native` when it goes out as it is, `is_note` when it will be one
     /// and has no id.
     pub fn learn(&mut self, part: &'a Part, native: bool, is_note: bool) {
-        let Part::ToolCall { id, name, .. } = part else { return };
+        let Part::ToolCall { id, name, provider_executed, .. } = part else { return };
         self.names.insert(id, name);
         if self.is_gemini && native && is_positional_id(id) {
             self.unnamed.insert(id);
@@ -83,16 +84,20 @@ impl<'a> CallIds<'a> {
         if self.style == Style::Any || is_note {
             return;
         }
-        if native || self.kept.contains(id.as_str()) {
-            self.current.remove(id.as_str());
+        let taken = if native || self.kept.contains(id.as_str()) {
             self.mark_used(id.clone());
-            return;
-        }
-        let taken = if self.style == Style::Short { self.take_short(id) } else { self.take(id) };
-        if taken == *id {
-            self.current.remove(id.as_str());
+            id.clone()
+        } else if self.style == Style::Short {
+            self.take_short(id)
         } else {
-            self.current.insert(id, taken);
+            self.take(id)
+        };
+        let [of_client, of_provider] = &mut self.current;
+        let current = if *provider_executed { of_provider } else { of_client };
+        if taken == *id {
+            current.remove(id.as_str());
+        } else {
+            current.insert(id, taken);
         }
     }
 
@@ -136,12 +141,15 @@ impl<'a> CallIds<'a> {
         }
     }
 
-    /// The id in the request of the last call with this id; empty for one that has none there.
-    pub fn id<'b>(&self, id: &'b str) -> Cow<'b, str> {
+    /// The id in the request of the last call with this id that the client runs, or the provider ran; empty for one that
+    /// has none there.
+    pub fn id<'b>(&self, id: &'b str, is_providers: bool) -> Cow<'b, str> {
         if self.unnamed.contains(id) {
             return Cow::Borrowed("");
         }
-        self.current.get(id).map_or(Cow::Borrowed(id), |id| Cow::Owned(id.clone()))
+        let [of_client, of_provider] = &self.current;
+        let current = if is_providers { of_provider } else { of_client };
+        current.get(id).map_or(Cow::Borrowed(id), |id| Cow::Owned(id.clone()))
     }
 
     /// The tool's name of the last call with this id.

@@ -23,6 +23,14 @@ impl Content {
         }
     }
 
+    /// The source and the part in it, where it stands for one.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Part { source, index } => Some((*source, *index)),
+            Self::Stub { .. } => None,
+        }
+    }
+
     /// The part that it stands for.
     pub fn part<'a>(&self, sources: &[Source<'a>]) -> Option<&'a Part> {
         match self {

@@ -29,11 +29,13 @@ pub(super) fn flatten(elements: &mut [Element], sources: &[Source<'_>], repairs:
         let is_tool = |content: &Content| {
             content.part(sources).is_none_or(|part| matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. }))
         };
-        if !element.contents.iter().any(is_tool) {
+        // Answers to requests for approval go with the round that they belong to, though they have no text.
+        let is_answer = element.role == Role::Tool;
+        if !is_answer && !element.contents.iter().any(is_tool) {
             continue;
         }
         element.is_flat = true;
-        if element.role == Role::Tool {
+        if is_answer {
             element.role = Role::User;
         } else {
             let seq = sources.get(element.source).and_then(|source| source.seq);

@@ -287,14 +287,18 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let refused: SortedSet<usize> = bundle.contents.iter().filter(is_refused).map(Content::source).collect();
         let mut parts = bundle.contents.iter().filter_map(|content| content.part(self.sources));
         let has_ids = self.rules.has_short_ids && !bundle.is_flat;
-        let renames = has_ids && parts.any(|part| self.calls.replaces(part) || is_old_call(part));
+        // The client's call and the provider's may have one id.
+        let mut called: SortedSet<&str> = SortedSet::new();
+        let mut is_repeated = |part: &'a Part| matches!(part, Part::ToolCall { id, .. } if !called.insert(id));
+        let renames = has_ids && parts.any(|part| self.calls.replaces(part) || is_old_call(part) || is_repeated(part));
         for source in refused.iter() {
             self.note("R22", *source, "media of a kind that is not taken named in a note");
         }
         if renames && bundle.role == Role::Assistant {
             self.note("R16", bundle.source, "call ids replaced by nine letters and digits");
         }
-        let is_altered = bundle.is_flat || bundle.is_joined || renames || !refused.is_empty();
+        let is_misnamed = bundle.contents.iter().any(|content| self.is_misnamed(content));
+        let is_altered = bundle.is_flat || bundle.is_joined || renames || is_misnamed || !refused.is_empty();
         bundle.is_altered = is_altered || self.rules.is_plain_text && self.has_list(bundle);
     }
 
@@ -303,10 +307,29 @@ impl<'s, 'a> Renderer<'s, 'a> {
         self.rendered.repairs.push(Repair { rule, seq, what });
     }
 
+    /// Whether a result names an id that its call does not have. Mostly such a result has no id of its own, only one that
+    /// says its place, and may stay as it is.
+    fn is_misnamed(&self, content: &Content) -> bool {
+        let answers_another = content.position().is_some_and(|position| self.answers.contains_key(&position));
+        match (self.sources.get(content.source()), content.part(self.sources)) {
+            (Some(source), Some(Part::ToolResult { call_id, .. })) if answers_another => {
+                source.raw.contains(&format!("\"{call_id}\""))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the only source's content is a list, where a string is wanted.
     fn has_list(&self, bundle: &Bundle) -> bool {
         let opened = self.sources.get(bundle.source).and_then(Opened::new);
         opened.is_some_and(|opened| opened.object.get("content").is_some_and(Value::is_array))
+    }
+
+    /// Whether a result is of the kind that the provider's own tools give (it names its tool), where only a client's has
+    /// a place.
+    fn is_misplaced(&self, part: &Part, role: Role) -> bool {
+        let is_providers = matches!(part, Part::ToolResult { name: Some(_), .. });
+        self.target == Format::Anthropic && role != Role::Assistant && is_providers
     }
 
     /// Whether the bundle says all that its only source says, in an order that the target takes.
@@ -316,6 +339,9 @@ impl<'s, 'a> Renderer<'s, 'a> {
             match content {
                 Content::Part { index, .. } => indices.push(*index),
                 Content::Stub { .. } => return false,
+            }
+            if content.part(self.sources).is_some_and(|part| self.is_misplaced(part, bundle.role)) {
+                return false;
             }
         }
         // In an AI SDK UI message results stand with their calls, and what no model sees may have been dropped.
@@ -367,7 +393,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 Content::Stub { .. } if bundle.is_flat => items.push(Item::Text(stub_text().into())),
                 Content::Stub { source, call_id, name } => {
                     let call = opened.get(source).filter(|_| self.is_native(*source)).map(|opened| &opened.object);
-                    items.push(Item::Stub { id: self.calls.id(call_id), name, call });
+                    items.push(Item::Stub { id: self.calls.id(call_id, false), name, call });
                 }
                 Content::Part { source, index } => {
                     let (Some(source), Some(part)) = (self.sources.get(*source), content.part(self.sources)) else {
@@ -388,7 +414,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
                     if let (Some(Item::Result { id, .. }), Some(call)) =
                         (&mut item, self.answers.get(&(content.source(), *index)))
                     {
-                        *id = self.calls.id(call).into_owned().into();
+                        *id = self.calls.id(call, false).into_owned().into();
                     }
                     let holds_several = matches!(self.target, Format::AiSdkUi | Format::LangChain);
                     items.extend(item.filter(|item| holds_several || !is_same_native(items.last(), item)));
@@ -450,12 +476,17 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let value = origin.and_then(|origin| origin.value(index, source.format));
         let to_ai_sdk = is_ai_sdk(self.target);
         // A result that the assistant's message held, or of the provider's kind, has another shape among results.
-        let is_providers =
-            || self.target == Format::Anthropic && matches!(part, Part::ToolResult { name: Some(_), .. });
-        let is_moved = role == Role::Tool && (source.message.role == Role::Assistant && !to_ai_sdk || is_providers());
+        let is_held = role == Role::Tool && source.message.role == Role::Assistant && !to_ai_sdk;
+        let is_moved = is_held || self.is_misplaced(part, role);
         let is_native = source.format == self.target && !is_moved;
         if let (true, Some(block), Some(value)) = (is_native && !bundle.is_altered, block, value) {
             return Some(Item::Native { value, slot: block.slot, part });
+        }
+        if let (Format::AiSdkModel, true, false, Part::Other { kind }, Some(value)) =
+            (self.target, is_native, bundle.is_flat, part, value)
+            && kind.starts_with("tool-approval-")
+        {
+            return Some(Item::Part(self.approval(value)));
         }
         let within_ai_sdk = to_ai_sdk && is_ai_sdk(source.format);
         // Nothing but results has a place among results.
@@ -474,13 +505,16 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 Some(Item::Text(format!("[{name} was run by the provider]").into()))
             }
             Part::ToolCall { id, name, arguments, provider_executed } => {
-                Some(Item::Call { id: self.calls.id(id), name, arguments, provider_executed: *provider_executed })
+                let provider_executed = *provider_executed;
+                Some(Item::Call { id: self.calls.id(id, provider_executed), name, arguments, provider_executed })
             }
             Part::ToolResult { call_id, name, output, is_error }
                 if role != Role::Assistant || within_ai_sdk || self.target == Format::AiSdkUi =>
             {
                 let name = name.as_deref().or_else(|| self.calls.name(call_id)).unwrap_or("tool").to_owned();
-                Some(Item::Result { id: self.calls.id(call_id), name, output, is_error: *is_error })
+                // A UI message holds the client's results too.
+                let is_providers = role == Role::Assistant && self.target != Format::AiSdkUi;
+                Some(Item::Result { id: self.calls.id(call_id, is_providers), name, output, is_error: *is_error })
             }
             Part::Media { kind, label } => {
                 let written = |value| match is_native {
@@ -490,7 +524,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 // Only user messages may hold media everywhere.
                 let may_hold = (role == Role::User || within_ai_sdk) && self.rules.media.contains(kind);
                 match value.filter(|_| may_hold).and_then(written) {
-                    Some(media) => Some(Item::Media(media)),
+                    Some(media) => Some(Item::Part(media)),
                     None => {
                         *lossy = true;
                         Some(Item::Text(format!("[{kind}: {label}]").into()))
@@ -512,6 +546,15 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 None
             }
         }
+    }
+
+    /// What is asked or answered about approval, of the call as it is called in the request.
+    fn approval(&self, value: &Value) -> Value {
+        let mut value = value.clone();
+        if let Some(Value::String(id)) = value.get_mut("toolCallId") {
+            *id = self.calls.id(id, false).into_owned();
+        }
+        value
     }
 }
 

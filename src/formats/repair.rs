@@ -1,14 +1,19 @@
 //! Repair: from the elements of a window to elements that every provider takes. Stored messages are not touched.
 
+use super::approval::{answered_call, requests};
 use super::element::{Content, Element};
-use super::read::{GeminiPlaces, is_positional_id};
+use super::read::GeminiPlaces;
 use super::response_items::{self, Partners};
+use super::round::{Call, Places, Round};
 use super::source::{Source, is_marker, says_something};
 use crate::message::{Format, Part, Role, Seq};
 use crate::sorted_map::{SortedMap, SortedSet};
 
 /// The output of a result that was made up for an interrupted call.
 pub const STUB_OUTPUT: &str = "[result omitted]";
+
+/// What an answer to a request for approval is read as.
+const APPROVAL: &str = "tool-approval-response";
 
 const ORPHANED_REASONING: &str = "reasoning without the item that it led to left out";
 
@@ -160,7 +165,7 @@ impl<'a> Window<'_, 'a> {
             let says = |content: &Content| self.part(content).is_some_and(|part| says_something(part, native));
             let is_answer = |content: &Content| match self.part(content) {
                 Some(Part::ToolResult { .. }) => true,
-                Some(Part::Other { kind }) => native && kind == "tool-approval-response",
+                Some(Part::Other { kind }) => native && kind == APPROVAL,
                 Some(_) => false,
                 None => true,
             };
@@ -252,9 +257,9 @@ impl<'a> Window<'_, 'a> {
                 if matches!(self.part(content), Some(Part::ToolCall { .. })) { "R7" } else { self.pairing_rule() };
             self.note(rule, content.source(), "half of a call that the provider ran itself left out");
         }
-        let dropped: SortedSet<_> = unpaired.iter().filter_map(position).collect();
+        let dropped: SortedSet<_> = unpaired.iter().filter_map(Content::position).collect();
         for element in &mut self.elements {
-            element.contents.retain(|content| position(content).is_none_or(|position| !dropped.contains(&position)));
+            element.contents.retain(|content| content.position().is_none_or(|position| !dropped.contains(&position)));
         }
         !unpaired.is_empty()
     }
@@ -285,6 +290,9 @@ impl<'a> Window<'_, 'a> {
             let answers = elements.get(at..end).unwrap_or_default().iter().filter(|next| next.role == Role::Tool);
             let mut round = Round::of(calls);
             round.references = said.as_ref().map_or(0, |said| self.count_references(said));
+            if let (Format::AiSdkModel, Some(said)) = (self.target, &said) {
+                round.requests = requests(said, self.sources);
+            }
             for content in answers.clone().flat_map(|answer| &answer.contents) {
                 if let Some(Part::ToolResult { call_id, .. }) = self.part(content) {
                     round.reserve(call_id);
@@ -298,7 +306,7 @@ impl<'a> Window<'_, 'a> {
                 if let Some(content) = late(&call.id).or_else(|| late(call.place.as_deref()?)) {
                     self.note_answer(&content, &call.id);
                     self.note(self.pairing_rule(), content.source(), "late tool result moved to its call");
-                    moved.extend(position(&content));
+                    moved.extend(content.position());
                     round.answer(&call.id, content);
                 }
             }
@@ -318,12 +326,20 @@ impl<'a> Window<'_, 'a> {
                 let is_gemini = self.format(content.source()) == Some(Format::Gemini);
                 let place = is_gemini.then(|| places.next_id(true, name));
                 if !ids.insert(id) {
-                    self.repeated.extend(position(content));
+                    self.repeated.extend(content.position());
                     self.note("R16", element.source, "second call with the same id in one message left out");
                     continue;
                 }
                 let (id, name, source) = (id.clone(), name.clone(), content.source());
-                calls.push(Call { id, place, name, source, is_answered: false, is_reserved: false });
+                calls.push(Call {
+                    id,
+                    place,
+                    name,
+                    source,
+                    is_answered: false,
+                    is_approved: false,
+                    is_reserved: false,
+                });
             }
             said.contents.push(content.clone());
         }
@@ -332,8 +348,11 @@ impl<'a> Window<'_, 'a> {
 
     /// Items of OpenAI Responses that are only referred to: each may be a call, whose id is not known here.
     fn count_references(&self, said: &Element) -> usize {
-        let is_reference =
-            |content: &&Content| matches!(self.part(content), Some(Part::Other { kind }) if kind == "item_reference");
+        let is_reference = |content: &&Content| {
+            matches!(self.part(content), Some(Part::Other { kind }) if kind == "item_reference")
+                && self.is_native(content.source())
+                && self.sources.get(content.source()).is_some_and(Source::is_whole_item)
+        };
         match self.target {
             Format::OpenAiResponses => said.contents.iter().filter(is_reference).count(),
             _ => 0,
@@ -346,7 +365,7 @@ impl<'a> Window<'_, 'a> {
         for content in &answer.contents {
             match self.part(content) {
                 Some(Part::ToolResult { call_id, name, .. }) => {
-                    if position(content).is_some_and(|position| moved.contains(&position)) {
+                    if content.position().is_some_and(|position| moved.contains(&position)) {
                         continue;
                     }
                     let has_reference = round.references > 0;
@@ -365,15 +384,20 @@ impl<'a> Window<'_, 'a> {
                     }
                 }
                 Some(Part::Other { .. }) if self.is_of_repeated_call(content) => {}
-                Some(Part::Other { kind }) if self.is_native(answer.source) => {
-                    round.approvals += usize::from(kind == "tool-approval-response");
-                    taken.contents.push(content.clone());
+                Some(Part::Other { kind }) if kind == APPROVAL && self.is_native(answer.source) => {
+                    let id = answered_call(content, &round.requests, self.sources);
+                    match id.and_then(|id| round.call_mut(&id)) {
+                        Some(call) => {
+                            call.is_approved = true;
+                            taken.contents.push(content.clone());
+                        }
+                        None => self.note("R6", answer.source, "answer to no request for approval left out"),
+                    }
                 }
                 _ => taken.contents.push(content.clone()),
             }
         }
-        let is_approval =
-            |part: Option<&Part>| matches!(part, Some(Part::Other { kind }) if kind == "tool-approval-response");
+        let is_approval = |part: Option<&Part>| matches!(part, Some(Part::Other { kind }) if kind == APPROVAL);
         let is_result = |part: Option<&Part>| matches!(part, Some(Part::ToolResult { .. }));
         let keeps = |content: &Content| {
             let part = self.part(content);
@@ -385,7 +409,7 @@ impl<'a> Window<'_, 'a> {
     }
 
     fn is_of_repeated_call(&self, content: &Content) -> bool {
-        let call = position(content).and_then(|(source, index)| Some((source, index.checked_sub(1)?)));
+        let call = content.position().and_then(|(source, index)| Some((source, index.checked_sub(1)?)));
         call.is_some_and(|call| self.repeated.contains(&call))
     }
 
@@ -393,7 +417,7 @@ impl<'a> Window<'_, 'a> {
     fn note_answer(&mut self, content: &Content, id: &str) {
         if let Some(Part::ToolResult { call_id, .. }) = self.part(content)
             && call_id != id
-            && let Some(position) = position(content)
+            && let Some(position) = content.position()
         {
             self.answers.insert(position, id.to_owned());
         }
@@ -406,7 +430,7 @@ impl<'a> Window<'_, 'a> {
         // AI SDK: calls whose approval was just answered are run by the SDK itself when it gets the messages.
         let runs_next = is_last
             && !self.is_flat
-            && round.approvals >= missing.len()
+            && missing.iter().all(|call| call.is_approved)
             && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
         if !missing.is_empty() && is_last && !runs_next {
             self.note("R7", said.source, "calls still in flight held back");
@@ -422,137 +446,5 @@ impl<'a> Window<'_, 'a> {
             }
         }
         out.append(&mut round.answers);
-    }
-}
-
-fn position(content: &Content) -> Option<(usize, usize)> {
-    match content {
-        Content::Part { source, index } => Some((*source, *index)),
-        Content::Stub { .. } => None,
-    }
-}
-
-#[derive(Clone)]
-struct Call {
-    id: String,
-    /// What a Gemini response without an id calls it.
-    place: Option<String>,
-    name: String,
-    source: usize,
-    is_answered: bool,
-    /// A result names its id.
-    is_reserved: bool,
-}
-
-/// The calls of one assistant element and their answers.
-struct Round {
-    calls: Vec<Call>,
-    /// Position in `calls` by id.
-    by_id: SortedMap<String, usize>,
-    answers: Vec<Element>,
-    /// Calls that the user approved or refused, and that have no result yet.
-    approvals: usize,
-    /// Calls that are only referred to and have no output yet, at most.
-    references: usize,
-}
-
-impl Round {
-    fn of(calls: Vec<Call>) -> Self {
-        let mut by_id = SortedMap::new();
-        for (index, call) in calls.iter().enumerate() {
-            if let Some(place) = call.place.clone() {
-                by_id.insert(place, index);
-            }
-        }
-        // An id that was given goes before one that was made.
-        for (index, call) in calls.iter().enumerate() {
-            by_id.insert(call.id.clone(), index);
-        }
-        Self { calls, by_id, answers: Vec::new(), approvals: 0, references: 0 }
-    }
-
-    fn call_mut(&mut self, id: &str) -> Option<&mut Call> {
-        self.calls.get_mut(*self.by_id.get(id)?)
-    }
-
-    /// Keeps a call for the result that names its id.
-    fn reserve(&mut self, id: &str) {
-        if let Some(call) = self.call_mut(id) {
-            call.is_reserved |= call.id == id;
-        }
-    }
-
-    /// The call that a result answers: by its id; where that only says a name and a place, the call of that place, or
-    /// any of the name, that nothing else answers.
-    fn call_answered_by(&mut self, id: &str, name: Option<&str>) -> Option<&mut Call> {
-        let by_id = self.by_id.get(id).copied();
-        let is_free = |call: &Call| !call.is_answered && (call.id == id || !call.is_reserved);
-        let at = match by_id.filter(|at| self.calls.get(*at).is_some_and(is_free)) {
-            None if is_positional_id(id) => {
-                let is_next = |call: &Call| is_free(call) && call.place.is_some() && Some(&*call.name) == name;
-                self.calls.iter().position(is_next)
-            }
-            _ => by_id,
-        };
-        self.calls.get_mut(at?)
-    }
-
-    fn missing(&self) -> Vec<Call> {
-        self.calls.iter().filter(|call| !call.is_answered).cloned().collect()
-    }
-
-    fn answer(&mut self, id: &str, content: Content) {
-        if let Some(call) = self.call_mut(id) {
-            call.is_answered = true;
-        }
-        let source = content.source();
-        self.answers.push(Element { role: Role::Tool, contents: vec![content], source, is_flat: false });
-    }
-}
-
-/// Where in the window each id is called and answered.
-#[derive(Default)]
-struct Places<'a> {
-    /// By what a Gemini response without an id calls it, too.
-    called: SortedMap<String, Vec<usize>>,
-    answered: SortedMap<&'a str, Vec<(usize, Content)>>,
-}
-
-impl<'a> Places<'a> {
-    fn of(elements: &[Element], sources: &[Source<'a>]) -> Self {
-        let mut places = Self::default();
-        for (at, element) in elements.iter().enumerate() {
-            let mut by_place = GeminiPlaces::default();
-            for content in &element.contents {
-                match (content.part(sources), element.role) {
-                    (Some(Part::ToolCall { id, name, provider_executed: false, .. }), Role::Assistant) => {
-                        places.called.get_or_default(id.clone()).push(at);
-                        let format = sources.get(content.source()).map(|source| source.format);
-                        let place = by_place.next_id(true, name);
-                        if format == Some(Format::Gemini) && place != *id {
-                            places.called.get_or_default(place).push(at);
-                        }
-                    }
-                    (Some(Part::ToolResult { call_id, .. }), Role::Tool) => {
-                        places.answered.get_or_default(call_id).push((at, content.clone()));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        places
-    }
-
-    /// The first answer from element `from` on to the call in element `call`, if the id is not called again before it.
-    fn late_answer(&self, id: &str, call: usize, from: usize, moved: &SortedSet<(usize, usize)>) -> Option<Content> {
-        let answers = self.answered.get(id)?;
-        let first = answers.partition_point(|(at, _)| *at < from);
-        let (at, content) = answers
-            .get(first..)?
-            .iter()
-            .find(|(_, content)| position(content).is_none_or(|position| !moved.contains(&position)))?;
-        let calls = self.called.get(id).map_or(&[][..], Vec::as_slice);
-        let next_call = calls.get(calls.partition_point(|&at| at <= call)).copied().unwrap_or(usize::MAX);
-        (*at < next_call).then(|| content.clone())
     }
 }

@@ -1,7 +1,7 @@
 //! A stored message as it is chosen for a request.
 
 use super::json::Object;
-use super::read::{self, Block};
+use super::read::{self, Block, Slot};
 use super::reference::is_reference;
 use super::{MAX_NESTING, json};
 use crate::message::{Format, Message, Part, Seq};
@@ -18,6 +18,14 @@ pub struct Source<'a> {
     pub raw: &'a str,
     /// What [`super::parse`] read from `raw`.
     pub message: &'a Message,
+}
+
+impl Source<'_> {
+    /// Whether its only part is all of it, as an item of OpenAI Responses that is no message is.
+    pub(super) fn is_whole_item(&self) -> bool {
+        let opened = Opened::new(self);
+        opened.is_some_and(|opened| matches!(opened.blocks.as_slice(), [Block { slot: Slot::Whole, .. }]))
+    }
 }
 
 /// A source's object and where its parts stand in it: read again only where the raw text cannot go out as it is.

@@ -1,21 +1,32 @@
 //! AI SDK: `ModelMessage` as the SDK checks it before sending, `UIMessage` as its conversion takes it.
 
 use super::{Findings, is, is_blank, items, text};
-use crate::sorted_map::SortedSet;
+use crate::sorted_map::{SortedMap, SortedSet};
 use serde_json::Value;
 
 pub(super) fn check_model(messages: &[Value], found: &mut Findings) {
     found.check_last_role(messages, &["user", "tool"]);
     let mut open: SortedSet<&str> = SortedSet::new();
     let mut asked = 0;
-    let mut approved = false;
+    // Calls by the request for approval.
+    let mut requests: SortedMap<&str, &str> = SortedMap::new();
+    let mut approved: SortedSet<&str> = SortedSet::new();
     for (index, message) in messages.iter().enumerate() {
         if is(message, "role", "tool") {
             for part in items(message, "content") {
                 if is(part, "type", "tool-result") && !text(part, "toolCallId").is_some_and(|id| open.remove(id)) {
                     found.add("R6", index, "a tool result that answers no open call");
                 }
-                approved |= is(part, "type", "tool-approval-response");
+                if is(part, "type", "tool-approval-response") {
+                    match text(part, "approvalId").and_then(|request| requests.get(request)) {
+                        Some(call) => drop(approved.insert(*call)),
+                        // The SDK looks at the last message only.
+                        None if index + 1 == messages.len() => {
+                            found.add("R6", index, "an answer to a request for approval that is not there");
+                        }
+                        None => {}
+                    }
+                }
             }
             if items(message, "content").next().is_none() {
                 found.add("R14", index, "empty message");
@@ -24,7 +35,7 @@ pub(super) fn check_model(messages: &[Value], found: &mut Findings) {
         }
         report_open(&open, asked, index, found);
         open.clear();
-        approved = false;
+        approved.clear();
         let says = |part: &Value| match text(part, "type") {
             Some("text") => !is_blank(&part["text"]),
             kind => !matches!(kind, Some("reasoning" | "tool-approval-request")),
@@ -41,12 +52,18 @@ pub(super) fn check_model(messages: &[Value], found: &mut Findings) {
             if open.len() != asked {
                 found.add("R16", index, "two calls with the same id in one message");
             }
+            for part in items(message, "content").filter(|part| is(part, "type", "tool-approval-request")) {
+                if let (Some(request), Some(call)) = (text(part, "approvalId"), text(part, "toolCallId")) {
+                    requests.insert(request, call);
+                }
+            }
         }
     }
     // The SDK runs approved calls itself when it gets the messages.
-    if !approved {
-        report_open(&open, asked, messages.len(), found);
+    for call in approved.iter() {
+        open.remove(call);
     }
+    report_open(&open, asked, messages.len(), found);
 }
 
 fn report_open(open: &SortedSet<&str>, asked: usize, index: usize, found: &mut Findings) {

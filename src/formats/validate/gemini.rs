@@ -1,6 +1,6 @@
 //! Gemini `contents`, in both spellings of their fields.
 
-use super::{Findings, is_blank, items};
+use super::{Findings, is_blank, items, text};
 use serde_json::Value;
 
 fn field<'a>(part: &'a Value, name: &str, snake: &str) -> Option<&'a Value> {
@@ -36,8 +36,7 @@ pub(super) fn check(contents: &[Value], found: &mut Findings) {
             found.add("R3", index, "a function call outside a model content");
             asked.clear();
         }
-        let ids = asked.iter().filter_map(|call| call["id"].as_str().filter(|id| !id.is_empty()));
-        if super::repeats(ids) {
+        if super::repeats(asked.iter().filter_map(|call| id(call))) {
             found.add("R16", index, "two calls with the same id in one content");
         }
     }
@@ -45,6 +44,11 @@ pub(super) fn check(contents: &[Value], found: &mut Findings) {
         found.add("R3", contents.len(), "function calls without the responses that must follow");
     }
     check_signatures(contents, found);
+}
+
+/// The id of a call or a response. In the API's own messages an empty text is the same as none.
+fn id(value: &Value) -> Option<&str> {
+    text(value, "id").filter(|id| !id.is_empty())
 }
 
 /// R3: as many responses as the content before has calls, of the same functions, first in their content.
@@ -64,7 +68,7 @@ fn check_responses(content: &Value, asked: &[&Value], index: usize, found: &mut 
     let mut open: Vec<&Value> = asked.to_vec();
     let mut unmatched = Vec::new();
     for (_, response) in answered {
-        match open.iter().position(|call| call["id"].is_string() && call["id"] == response["id"]) {
+        match open.iter().position(|call| id(call).is_some() && id(call) == id(response)) {
             Some(at) => {
                 open.remove(at);
             }
@@ -73,7 +77,7 @@ fn check_responses(content: &Value, asked: &[&Value], index: usize, found: &mut 
     }
     for response in unmatched {
         let is_same =
-            |call: &&Value| call["name"] == response["name"] && !(call["id"].is_string() && response["id"].is_string());
+            |call: &&Value| call["name"] == response["name"] && (id(call).is_none() || id(response).is_none());
         match open.iter().position(is_same) {
             Some(at) => {
                 open.remove(at);

@@ -35,9 +35,18 @@ fn is_result(message: &Value) -> bool {
 
 fn has_calls(message: &Value, format: Format) -> bool {
     is(message, "role", "assistant")
-        && (items(message, "tool_calls").next().is_some()
-            || message["function_call"].is_object()
+        && (listed_calls(message, format).next().is_some()
+            || has_function_call(message, format)
             || call_parts(message, format).any(|part| part["providerExecuted"] != true))
+}
+
+/// Calls beside the content, which the AI SDK does not read.
+fn listed_calls(message: &Value, format: Format) -> impl Iterator<Item = &Value> {
+    items(message, "tool_calls").filter(move |_| format != Format::AiSdkModel)
+}
+
+fn has_function_call(message: &Value, format: Format) -> bool {
+    format != Format::AiSdkModel && message["function_call"].is_object()
 }
 
 /// Calls among the parts of the AI SDK's messages; elsewhere such parts mean nothing.
@@ -65,7 +74,7 @@ fn check_alternation(messages: &[Value], format: Format, found: &mut Findings) {
 fn check_ids(messages: &[Value], format: Format, found: &mut Findings) {
     let mut called = SortedSet::new();
     for (index, message) in messages.iter().enumerate().filter(|(_, message)| !is(message, "role", "user")) {
-        let calls = items(message, "tool_calls").map(|call| &call["id"]);
+        let calls = listed_calls(message, format).map(|call| &call["id"]);
         for id in calls.chain(call_parts(message, format).map(|part| &part["toolCallId"])) {
             let id = id.as_str().unwrap_or_default();
             if id.len() != 9 || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -75,7 +84,7 @@ fn check_ids(messages: &[Value], format: Format, found: &mut Findings) {
                 found.add("R16", index, "two calls with the same id");
             }
         }
-        if is(message, "role", "function") || message["function_call"].is_object() {
+        if is(message, "role", "function") || has_function_call(message, format) {
             found.add("R16", index, "a call without an id");
         }
     }

@@ -17,7 +17,7 @@ fn part(item: &Item<'_>) -> Value {
     match item {
         Item::Native { value, .. } => listed(value),
         Item::Text(text) => texts(&[("type", "text"), ("text", text)]),
-        Item::Media(media) => media.clone(),
+        Item::Part(part) => part.clone(),
         Item::Reasoning { text, metadata } => {
             let part = texts(&[("type", "reasoning"), ("text", text)]);
             match metadata {

@@ -35,7 +35,7 @@ impl Writer {
         match item {
             Item::Native { value, part, .. } => self.push_native(value, part),
             Item::Text(text) => self.parts.push(texts(&[("type", "text"), ("text", text)])),
-            Item::Media(media) => self.parts.push(media.clone()),
+            Item::Part(part) => self.parts.push(part.clone()),
             Item::Reasoning { text, metadata } => {
                 let part = texts(&[("type", "reasoning"), ("text", text)]);
                 self.parts.push(match metadata {

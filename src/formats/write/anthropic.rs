@@ -23,7 +23,7 @@ fn block(item: &Item<'_>) -> Option<Value> {
     Some(match item {
         Item::Native { value, .. } => listed(value),
         Item::Text(text) => texts(&[("type", "text"), ("text", text)]),
-        Item::Media(media) => media.clone(),
+        Item::Part(part) => part.clone(),
         Item::Call { id, name, arguments, .. } => {
             with(texts(&[("type", "tool_use"), ("id", id), ("name", name)]), "input", object_input(arguments))
         }

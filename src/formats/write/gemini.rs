@@ -20,7 +20,7 @@ fn part(item: &Item<'_>) -> Option<Value> {
     Some(match item {
         Item::Native { value, .. } => (*value).clone(),
         Item::Text(text) => texts(&[("text", text)]),
-        Item::Media(media) => media.clone(),
+        Item::Part(part) => part.clone(),
         Item::Call { id, name, arguments, .. } => {
             with(texts(&[]), "functionCall", identified(id, name, "args", object_input(arguments)))
         }

@@ -31,7 +31,7 @@ fn said(items: &[Item<'_>]) -> Option<Object> {
                 parts.push(listed(value));
             }
             Item::Text(text) => parts.push(texts(&[("type", "text"), ("text", text)])),
-            Item::Media(media) => parts.push(media.clone()),
+            Item::Part(part) => parts.push(part.clone()),
             Item::Call { id, name, arguments, .. } => {
                 let call = texts(&[("name", name), ("id", id), ("type", "tool_call")]);
                 calls.push(with(call, "args", object_input(arguments)));
@@ -113,8 +113,10 @@ fn edited(base: &Object, items: &[Item<'_>]) -> Object {
     if let Some(Value::Object(extra)) = body.get_mut("additional_kwargs") {
         let mut written: SortedSet<String> = SortedSet::new();
         if let Some(Value::Array(calls)) = extra.get_mut("tool_calls") {
+            // What was not read as a call was none, whatever its id.
             calls.retain(|call| {
-                call["id"].as_str().is_some_and(|id| kept_calls.contains(id) && written.insert(id.to_owned()))
+                call["function"]["name"].is_string()
+                    && call["id"].as_str().is_some_and(|id| kept_calls.contains(id) && written.insert(id.to_owned()))
             });
         }
         let function = extra.get("function_call").and_then(|call| call["name"].as_str());

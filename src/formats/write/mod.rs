@@ -29,8 +29,8 @@ pub(super) enum Item<'a> {
     Result { id: Cow<'a, str>, name: String, output: &'a str, is_error: bool },
     /// A made-up result. `call`: the message of its call, where that is in the target format already.
     Stub { id: Cow<'a, str>, name: &'a str, call: Option<&'a Object> },
-    /// Media, written for the target.
-    Media(Value),
+    /// A part as the target has it: media, or what is asked and answered about approval.
+    Part(Value),
 }
 
 /// The frame of a message.

@@ -74,7 +74,7 @@ fn user(envelope: &Envelope<'_>, items: &[Item<'_>]) -> Option<Object> {
         .iter()
         .filter_map(|item| match item {
             Item::Text(text) => Some(texts(&[("type", "text"), ("text", text)])),
-            Item::Media(media) => Some(media.clone()),
+            Item::Part(part) => Some(part.clone()),
             _ => None,
         })
         .collect();

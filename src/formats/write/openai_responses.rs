@@ -33,7 +33,7 @@ fn said(role: Role, items: &[Item<'_>]) -> Option<Value> {
         .iter()
         .filter_map(|item| match item {
             Item::Text(text) => Some(texts(&[("type", "input_text"), ("text", text)])),
-            Item::Media(media) => Some(media.clone()),
+            Item::Part(part) => Some(part.clone()),
             _ => None,
         })
         .collect();
