@@ -226,3 +226,21 @@ test("what a file is told by what is in it, not by its name", async () => {
   assert.deepEqual(chosen.engine.ids(), ["claude:c-1"]);
   assert.deepEqual(chosen.report.skipped.map(({ reason }) => reason), ["other_source", "other_source", "other_source"]);
 });
+
+test("what ChatGPT puts beside its conversations is never an unknown format", async () => {
+  const beside = {
+    "chat.html": "<html><head><title>ChatGPT Data Export</title></head></html>",
+    "user.json": '{"id":"user-1","email":"a@b.c","chatgpt_plus_user":true}',
+    "message_feedback.json": '[{"id":"f","conversation_id":"a","rating":"thumbs_up"}]',
+    "shared_conversations.json": '[{"id":"s","conversation_id":"a","title":"t","is_anonymous":true}]',
+    "export_manifest.json": '{"version":2,"files":[]}',
+    "conversations.index": '{"a":0}',
+    "blobs.index": "plain",
+  };
+  const { report } = await imported(zipOf({ "conversations.json": JSON.stringify([smallChat("a")]), ...beside, "mine.html": "<html></html>" }));
+  assert.equal(report.imported, 1);
+  const reasons = Object.fromEntries(report.skipped.map(({ where, reason }) => [where.replace(/^file\//, ""), reason]));
+  assert.deepEqual(reasons, { ...Object.fromEntries(Object.keys(beside).map((name) => [name, "not_conversations"])), "mine.html": "unknown_format" });
+  const byName = new File(["[1,2]"], "user.json");
+  await assert.rejects(importInto(new RecordingEngine(), byName), /none of the files/);
+});

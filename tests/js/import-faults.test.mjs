@@ -113,6 +113,63 @@ test("elements that begin and end anywhere: any size of chunk gives the same", a
   }
 });
 
+/** A file that streams in chunks of 64 KB. */
+function inChunks(text, name = "export") {
+  const bytes = new TextEncoder().encode(text);
+  const file = new File([bytes], name);
+  file.stream = () => new ReadableStream({ start(controller) {
+    for (let at = 0; at < bytes.length; at += 65_536) controller.enqueue(bytes.slice(at, at + 65_536));
+    controller.close();
+  } });
+  return file;
+}
+
+test("a first message of any size does not hide what a file is", async () => {
+  const long = (length) => "word ".repeat(length / 5);
+  const chat = (text) => [{ role: "user", content: text }, { role: "assistant", content: "Yes." }];
+  const picture = { role: "user", content: [{ type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(400_000)}` } }, { type: "text", text: "What is this?" }] };
+  const inputs = {
+    "a picture in the first line": ["messages", [picture, chat("")[1]].map((message) => JSON.stringify(message)).join("\n")],
+    "lines, the text before the role": ["messages", [{ content: long(600_000), role: "user" }, chat("")[1]].map((message) => JSON.stringify(message)).join("\n")],
+    "conversations in lines": ["messages", [chat(long(360_000)), chat("Two")].map((messages) => JSON.stringify({ messages })).join("\n")],
+    "a list": ["messages", JSON.stringify(chat(long(360_000)))],
+    "a list, 5 MB": ["messages", JSON.stringify(chat(long(5_000_000)))],
+    "an object with messages": ["messages", JSON.stringify({ messages: chat(long(360_000)) })],
+    "ShareGPT": ["sharegpt", JSON.stringify([{ conversations: [{ from: "human", value: long(360_000) }, { from: "gpt", value: "Yes." }] }])],
+    "ShareGPT, one list": ["sharegpt", JSON.stringify([{ from: "human", value: long(360_000) }, { from: "gpt", value: "Yes." }])],
+  };
+  for (const [name, [source, text]] of Object.entries(inputs)) {
+    for (const input of [inChunks(text), zipOf({ "export.json": text }, { store: true })]) {
+      const { engine, report } = await imported(input);
+      assert.deepEqual([report.source, report.skipped], [source, []], name);
+      assert.equal(engine.active(engine.ids()[0]).length, 2, name);
+    }
+  }
+  await refused(JSON.stringify([{ SECRET: long(18_000_000) }]), /none of the files/, { position: false });
+});
+
+test("a zip with names that no folder takes, and with pictures that are not unpacked", async () => {
+  const names = ["a:b.bin", "C:.bin", "C:/x.bin", "x/../y.bin", "//x.bin", "\\\\x.bin", "../../etc.bin"];
+  const odd = Object.fromEntries(names.map((name) => [name, "bytes"]));
+  assert.equal((await imported(zipOf({ "conversations.json": `[${JSON_CHAT}]`, ...odd }))).report.imported, 1);
+  for (const name of names) assert.equal((await imported(zipOf({ [name]: `[${JSON_CHAT}]` }))).report.imported, 1, name);
+  // What begins as JSON is read and named in the report, unless its name says that it is a picture.
+  const media = ["png", "jpg", "JPEG", "gif", "webp", "heic", "svg", "wav", "mp3", "m4a", "ogg", "mp4", "webm", "mov", "pdf"];
+  const pictures = Object.fromEntries(media.map((extension) => [`user-1/file.${extension}`, "{]"]));
+  const { report } = await imported(zipOf({ "conversations.json": `[${JSON_CHAT}]`, ...pictures, "other.bin": "{]" }));
+  assert.equal(report.imported, 1);
+  assert.deepEqual(report.skipped.map(({ where, reason }) => [where, reason]), [["file/other.bin", "unknown_format"]]);
+});
+
+test("a zip with a password says so", async () => {
+  const files = { "conversations.json": `[${JSON_CHAT}]`, "picture.png": "x", "notes.txt": "plain" };
+  await refused(zipOf(files, { isLocked: () => true }), /encrypted; unpack it with its password/, { position: false });
+  await refused(zipOf(files, { isLocked: (name) => name === "conversations.json" }), /encrypted/, { position: false });
+  const { report } = await imported(zipOf({ ...files, "2.json": `[${JSON.stringify(smallChat("b"))}]` }, { isLocked: (name) => name === "2.json" }));
+  assert.equal(report.imported, 1);
+  assert.match(report.skipped[0].message, /locked by a password/);
+});
+
 test("work grows with the size of a file, not with its square", { timeout: 60_000 }, async () => {
   const many = (count, make) => Array.from({ length: count }, (_, index) => make(index));
   const count = 50_000;

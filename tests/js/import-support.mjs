@@ -118,8 +118,11 @@ export function shown(raw) {
   return (raw.content ?? raw.parts ?? []).map((part) => part.text ?? part.output ?? "").join("\n");
 }
 
-/** A zip of `{ name: text or bytes }`. `lie` changes what is declared of an entry's unpacked size. */
-export function zipOf(files, { lie = (size) => size, store = false } = {}) {
+/**
+ * A zip of `{ name: text or bytes }`. `lie` changes what is declared of an entry's unpacked size; entries of which
+ * `isLocked` says so are marked as encrypted.
+ */
+export function zipOf(files, { lie = (size) => size, store = false, isLocked = () => false } = {}) {
   const locals = [];
   const centrals = [];
   let offset = 0;
@@ -129,7 +132,7 @@ export function zipOf(files, { lie = (size) => size, store = false } = {}) {
     const path = Buffer.from(name);
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(0x800, 2);
+    common.writeUInt16LE(isLocked(name) ? 0x801 : 0x800, 2);
     common.writeUInt16LE(store ? 0 : 8, 4);
     common.writeUInt32LE(crcOf(bytes), 10);
     common.writeUInt32LE(packed.length, 14);
