@@ -1,6 +1,7 @@
 // Exports of the other apps, written from their descriptions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createMemory, memoryStorage } from "throughline";
 import { imported, importInto, RecordingEngine, shown, smallChat, zipOf } from "./import-support.mjs";
 
 const lines = (...values) => values.map((value) => JSON.stringify(value)).join("\n");
@@ -210,6 +211,22 @@ test("messages: OpenAI lines, a list in any format, one message per line; instru
   assert.equal(anthropic.engine.active(only(anthropic.engine))[1].content[0].signature, "s");
   const ui = await imported([{ id: "u1", role: "user", parts: [{ type: "text", text: "hi" }] }]);
   assert.deepEqual(ui.engine.all(only(ui.engine)).map(({ raw }) => raw.id), ["u1"]);
+});
+
+test("messages: one of an unknown role is left out, the others stay", async () => {
+  const chat = [{ role: "user", content: "one" }, { role: "narrator", content: "SECRET" }, { role: "model", content: "SECRET" }, { role: "assistant", content: "two" }, { type: "generic", role: "narrator", content: "three" }];
+  for (const input of [chat, { messages: chat }, lines(...chat), lines({ messages: chat }, { messages: [{ role: "user", content: "other" }] })]) {
+    const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
+    const report = await memory.import(new File([typeof input === "string" ? input : JSON.stringify(input)], "x"));
+    assert.ok(report.skipped.every(({ reason }) => reason === "not_a_conversation"), JSON.stringify(report.skipped));
+    const histories = await Promise.all(report.conversations.map((id) => memory.history(id)));
+    const [said] = histories.filter(({ length }) => length > 1);
+    assert.deepEqual(said.map(({ content }) => content), ["one", "two", "three"]);
+    await memory.close();
+  }
+  const parts = [{ role: "user", parts: [{ text: "hi" }] }, { role: "narrator", parts: [{ text: "SECRET" }] }, { role: "model", parts: [{ text: "yo" }] }];
+  const { engine } = await imported({ contents: parts });
+  assert.deepEqual(roles(engine), ["user", "model"]);
 });
 
 test("what a file is told by what is in it, not by its name", async () => {

@@ -71,6 +71,15 @@ test("row 56: 1e999 and numbers like it", async () => {
   assert.equal(fine.report.imported, 1);
 });
 
+test("a number that is no usable time is no time", async () => {
+  for (const number of ["1e308", "1E+308", "-1e308", `1${"0".repeat(308)}`, "9e15"]) {
+    const { engine, report } = await imported(`[${JSON_CHAT.replaceAll(/"create_time":[0-9.]+/g, `"create_time":${number}`)}]`);
+    assert.deepEqual([report.imported, report.skipped], [1, []], number);
+    assert.equal(engine.conversations.get("chatgpt:a").createdAt, undefined, number);
+    assert.equal(engine.active("chatgpt:a").length, 2);
+  }
+});
+
 test("row 56: of two equal keys the last one counts, and __proto__ is a key like any other", async () => {
   const text = JSON_CHAT.replace('"title":', '"title":"first","title":').replace('"metadata":{}', '"metadata":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
   const { engine } = await imported(`[${text.replace('"mapping":{', '"mapping":{"__proto__":{"polluted":1},')}]`);
@@ -243,6 +252,46 @@ test("a refused message costs its conversation; a full disk ends the import; bot
   failure = new MemoryError("storage_quota_exceeded", "full");
   await assert.rejects(importInto(engine, [smallChat("b"), smallChat("d")]), (error) => isMemoryError(error, "storage_quota_exceeded"));
   assert.deepEqual(engine.ids(), ["chatgpt:a", "chatgpt:c"]);
+});
+
+test("a conversation that is deleted while it is imported costs only itself", async () => {
+  const long = (id) => chatGpt(id, Array.from({ length: 100 }, (_, at) => node(`m${at}`, at === 0 ? "root" : `m${at - 1}`, at % 2 ? "assistant" : "user", `text ${at}`)));
+  const short = (id) => ({ ...long(id), mapping: Object.fromEntries(Object.entries(long(id).mapping).slice(0, 41)), current_node: "m39" });
+  for (const isKnown of [false, true]) {
+    // Before the first messages, among them, before the end, and where a branch is looked at.
+    for (const method of ["append:1", "append:2", "updateConversation:1", ...(isKnown ? ["tree:1", "setActiveLeaf:1"] : [])]) {
+      const engine = new RecordingEngine();
+      if (isKnown) await importInto(engine, [short("b")]);
+      const [name, count] = method.split(":");
+      const original = engine[name].bind(engine);
+      let calls = 0;
+      engine[name] = (request) => {
+        if ((request.conversationId ?? request.id) === "chatgpt:b" && ++calls === Number(count)) engine.conversations.delete("chatgpt:b");
+        return original(request);
+      };
+      const report = await importInto(engine, [smallChat("a"), long("b"), smallChat("c")]);
+      assert.deepEqual([report.imported, report.updated, report.messages], [2, 0, 4], method);
+      assert.deepEqual(report.conversations, ["chatgpt:a", "chatgpt:c"], method);
+      assert.deepEqual(report.skipped.map(({ reason, message }) => [reason, /deleted while/.test(message)]), [["rejected", true]], method);
+      assert.deepEqual(engine.ids().sort(), ["chatgpt:a", "chatgpt:c"], method);
+      engine[name] = original;
+      assert.equal((await importInto(engine, [long("b")])).imported, 1, "it can be had back");
+    }
+  }
+});
+
+test("deleted in the app during the import: through the engine itself", async () => {
+  const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
+  const long = chatGpt("b", Array.from({ length: 100 }, (_, at) => node(`m${at}`, at === 0 ? "root" : `m${at - 1}`, at % 2 ? "assistant" : "user", `text ${at}`)));
+  let deleting;
+  memory.on("append", ({ conversationId }) => {
+    if (conversationId === "chatgpt:b") deleting ??= memory.conversations.delete("chatgpt:b");
+  });
+  const report = await memory.import(new File([JSON.stringify([smallChat("a"), long, smallChat("c")])], "x"));
+  await deleting;
+  assert.deepEqual([report.imported, report.skipped.map(({ reason }) => reason)], [2, ["rejected"]]);
+  assert.deepEqual((await memory.conversations.list()).items.map(({ id }) => id).sort(), ["chatgpt:a", "chatgpt:c"]);
+  await memory.close();
 });
 
 test("an import that the page did not survive is completed by the next one", async () => {

@@ -18,10 +18,14 @@ export class RecordingEngine {
     return work();
   }
 
-  getConversation({ id }) {
+  stored(id) {
     const found = this.conversations.get(id);
     if (found === undefined) throw new MemoryError("not_found", "there is no conversation with this id");
-    const { messages, ...view } = found;
+    return found;
+  }
+
+  getConversation({ id }) {
+    const { messages, ...view } = this.stored(id);
     return { ...view, messageCount: messages.size };
   }
 
@@ -31,7 +35,7 @@ export class RecordingEngine {
   }
 
   updateConversation({ id, ...changes }) {
-    Object.assign(this.conversations.get(id), changes);
+    Object.assign(this.stored(id), changes);
   }
 
   deleteConversation({ id }) {
@@ -39,7 +43,7 @@ export class RecordingEngine {
   }
 
   append({ conversationId, messages, parentIds, activate, imported }) {
-    const conversation = this.conversations.get(conversationId);
+    const conversation = this.stored(conversationId);
     if (imported !== true) throw new MemoryError("invalid_argument", "an import must say so");
     const kept = new Map(conversation.messages);
     let leaf = conversation.activeLeaf;
@@ -61,7 +65,7 @@ export class RecordingEngine {
   }
 
   setActiveLeaf({ conversationId, messageId }) {
-    const conversation = this.conversations.get(conversationId);
+    const conversation = this.stored(conversationId);
     if (!conversation.messages.has(messageId)) throw new MemoryError("not_found", "there is no message with this id");
     conversation.activeLeaf = messageId;
   }
@@ -73,19 +77,19 @@ export class RecordingEngine {
 
   history({ conversationId, all }) {
     if (all !== true) throw new MemoryError("invalid_argument", "every branch is wanted");
-    return [...this.conversations.get(conversationId).messages.values()].map(({ text }) => text);
+    return [...this.stored(conversationId).messages.values()].map(({ text }) => text);
   }
 
   /** Messages of the active branch, oldest first. */
   active(id) {
-    const { messages, activeLeaf } = this.conversations.get(id);
+    const { messages, activeLeaf } = this.stored(id);
     const path = [];
     for (let at = activeLeaf; at !== null; at = messages.get(at).parentId) path.unshift(messages.get(at).raw);
     return path;
   }
 
   all(id) {
-    return [...this.conversations.get(id).messages.values()];
+    return [...this.stored(id).messages.values()];
   }
 
   ids() {
