@@ -71,6 +71,20 @@ export function recognise(head: string, fileName: string): Recognised | "other" 
   return wrapped ?? (isOther(object) ? "other" : undefined);
 }
 
+/** Whether more of a file that begins like this, and is not recognised yet, can tell what it is. */
+export function isOpen(head: string): boolean {
+  const start = head.trimStart();
+  return /^[[{]/.test(start) || isActivityHtml(start);
+}
+
+/** What ChatGPT puts beside its conversations. */
+const COMPANION = /(?:^|\/)(?:chat\.html|(?:user|message_feedback|shared_conversations|export_manifest)\.json|[^/]*\.index)$/i;
+
+/** Whether a file whose content says nothing is a part of an export without conversations, by its name. */
+export function isCompanion(fileName: string): boolean {
+  return COMPANION.test(fileName);
+}
+
 /** The first lines where each is a value of its own; `undefined` for a file that is one value. */
 function linesOf(start: string): JsonObject[] | undefined {
   if (!/^\{.*\}\s*$/.test(start.split("\n", 1)[0] ?? "")) return undefined;

@@ -22,6 +22,8 @@ export interface ExportFile {
   packedBytes: number;
   /** Bytes that it says it has when unpacked; `undefined` where it says nothing. */
   declaredBytes: number | undefined;
+  /** It is locked by a password: it cannot be read. */
+  isEncrypted: boolean;
   /** Its bytes, unpacked. `onPacked` is told the stored bytes that were read, as they are. */
   stream(onPacked: (bytes: number) => void): ReadableStream<Uint8Array>;
 }
@@ -37,8 +39,8 @@ export function byteBudget(limit = MAX_EXPANDED_BYTES): ByteBudget {
   return { left: limit, limit };
 }
 
-/** Bytes that tell what a file is. */
-const HEAD_BYTES = 256 * 1024;
+/** Bytes that mostly tell what a file is. */
+export const HEAD_BYTES = 256 * 1024;
 
 /** The files behind the given ones: zips are opened. In the natural order of their names. */
 export async function exportFiles(given: readonly GivenFile[]): Promise<ExportFile[]> {
@@ -57,8 +59,15 @@ export function isMarkup(head: string): boolean {
   return /^\s*[[{<]/.test(head);
 }
 
-/** The first bytes of a file, unpacked, as text. A damaged file is refused only where it may be JSON or HTML. */
-export async function headOf(file: ExportFile): Promise<string> {
+/** How a file begins. */
+export interface Head {
+  text: string;
+  /** There is more of the file. */
+  isCut: boolean;
+}
+
+/** About the first `most` bytes of a file, unpacked, as text. A damaged file is refused only where it may be JSON or HTML. */
+export async function headOf(file: ExportFile, most: number): Promise<Head> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
@@ -66,12 +75,12 @@ export async function headOf(file: ExportFile): Promise<string> {
     for await (const chunk of bytesOf(file, byteBudget(), () => undefined)) {
       text += decoder.decode(chunk, { stream: true });
       bytes += chunk.length;
-      if (bytes >= HEAD_BYTES || (text.trim() !== "" && !isMarkup(text))) break;
+      if (bytes >= most || (text.trim() !== "" && !isMarkup(text))) return { text, isCut: true };
     }
   } catch (error) {
     if (text === "" || isMarkup(text)) throw error;
   }
-  return text;
+  return { text, isCut: false };
 }
 
 /**
@@ -165,6 +174,7 @@ function plainFile(name: string, blob: Blob): ExportFile {
     name,
     packedBytes: blob.size,
     declaredBytes: blob.size,
+    isEncrypted: false,
     stream: (onPacked) => blob.stream().pipeThrough(passing((chunk) => onPacked(chunk.length))),
   };
 }
@@ -174,6 +184,7 @@ function gzipFile(name: string, blob: Blob): ExportFile {
     name,
     packedBytes: blob.size,
     declaredBytes: undefined,
+    isEncrypted: false,
     stream(onPacked) {
       const { writable, readable } = inflating("gzip", onPacked);
       // A failure reaches the reader through the stream; one who cancelled knows.
@@ -210,15 +221,18 @@ function passing(look: (chunk: Uint8Array) => void, end: () => void = () => unde
   });
 }
 
+/** Pictures, sounds and the like, of which an export may have thousands: unpacking each only to see that takes long. */
+const MEDIA = /\.(?:png|jpe?g|gif|webp|heic|svg|wav|mp3|m4a|ogg|mp4|webm|mov|pdf)$/i;
+
 async function zipEntries(name: string, blob: Blob): Promise<ExportFile[]> {
   const files: ExportFile[] = [];
   let entries = 0;
   try {
-    for await (const entry of new ZipReader(new BlobReader(blob)).getEntriesGenerator()) {
+    // Nothing is written under the entries' names, so any name is good.
+    for await (const entry of new ZipReader(new BlobReader(blob), { filenameValidation: "tolerant" }).getEntriesGenerator()) {
       entries += 1;
       if (entries > MAX_ZIP_ENTRIES) break;
-      // What is encrypted cannot be looked into; like pictures it is no conversation.
-      if (!entry.directory && !entry.encrypted && entry.uncompressedSize > 0) files.push(zipEntry(name, entry));
+      if (!entry.directory && entry.uncompressedSize > 0 && !MEDIA.test(entry.filename)) files.push(zipEntry(name, entry));
     }
   } catch {
     throw unusable(name, "it is a damaged zip; get the file again");
@@ -237,6 +251,7 @@ function zipEntry(zip: string, entry: FileEntry): ExportFile {
     name: `${zip}/${entry.filename}`,
     packedBytes: compressedSize,
     declaredBytes: uncompressedSize,
+    isEncrypted: entry.encrypted,
     stream(onPacked) {
       if (compressionMethod !== STORED && compressionMethod !== DEFLATED) throw new Error("an entry is packed in a way that is not read here");
       const count = (chunk: Uint8Array): void => onPacked(chunk.length);

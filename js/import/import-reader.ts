@@ -2,12 +2,12 @@
 
 import type { ImportSkipReason, ImportSource } from "../types.js";
 import { MemoryError } from "../errors.js";
-import { recognise, type EntryReader, type Recognised } from "./app.js";
+import { isCompanion, isOpen, recognise, type EntryReader, type Recognised } from "./app.js";
 import { Skip, type ImportedConversation, type ImportedMessage } from "./conversation.js";
-import { byteBudget, bytesOf, exportFiles, headOf, isMarkup, type ByteBudget, type ExportFile, type GivenFile } from "./export-file.js";
+import { byteBudget, bytesOf, exportFiles, HEAD_BYTES, headOf, isMarkup, type ByteBudget, type ExportFile, type GivenFile } from "./export-file.js";
 import { ActivityHtml } from "./gemini-activity.js";
 import { JsonStream, type JsonElement } from "./json-stream.js";
-import { MAX_RECORDS, unusable } from "./limits.js";
+import { LONGEST_HEAD_BYTES, MAX_RECORDS, unusable } from "./limits.js";
 
 /** A conversation without its messages. */
 export type ConversationHead = Omit<ImportedConversation, "messages"> & { where: string; messageIds: string[] };
@@ -83,27 +83,41 @@ async function planOf(files: readonly ExportFile[], options: ReadOptions, sink: 
   let isKnown = false;
   for (const file of files) {
     await breathe();
-    const head = await headOf(file);
-    const recognised = recognise(head, file.name);
+    if (file.isEncrypted) {
+      sink.skip(file.name, "unknown_format", "This file is locked by a password.");
+      continue;
+    }
+    const { recognised, isMarkup } = await lookInto(file, breathe);
     isKnown ||= recognised !== undefined;
-    if (recognised === "other") {
+    if (recognised === "other" || (recognised === undefined && isCompanion(file.name))) {
       sink.skip(file.name, "not_conversations", "This part of the export holds no conversations.");
     } else if (recognised === undefined) {
-      if (isMarkup(head) || files.length === 1) sink.skip(file.name, "unknown_format", "This file is of no app that is known here.");
+      if (isMarkup || files.length === 1) sink.skip(file.name, "unknown_format", "This file is of no app that is known here.");
     } else if (options.source !== undefined && recognised.source !== options.source) {
       sink.skip(file.name, "other_source", `This file is of ${recognised.source}, not of ${options.source}.`);
     } else {
       plans.push({ file, recognised });
     }
   }
-  if (!isKnown) {
-    throw new MemoryError(
-      "invalid_argument",
-      "import: none of the files is an export that is known here (ChatGPT, Claude, Gemini, AI Studio, Grok, Open WebUI, LibreChat, SillyTavern, ShareGPT, or messages). Nothing was imported.",
-      { details: { files: files.length } },
-    );
-  }
+  if (!isKnown) throw nothingKnown(files);
   return plans;
+}
+
+/** What a file is. Where its beginning does not tell (a first message can be large), more of it is read. */
+async function lookInto(file: ExportFile, breathe: () => Promise<void>): Promise<{ recognised: ReturnType<typeof recognise>; isMarkup: boolean }> {
+  for (let most = HEAD_BYTES; ; most *= 4) {
+    const { text, isCut } = await headOf(file, most);
+    const recognised = recognise(text, file.name);
+    if (recognised !== undefined || !isCut || most >= LONGEST_HEAD_BYTES || !isOpen(text)) return { recognised, isMarkup: isMarkup(text) };
+    await breathe();
+  }
+}
+
+function nothingKnown(files: readonly ExportFile[]): MemoryError {
+  const problem = files.some(({ isEncrypted }) => isEncrypted)
+    ? "the zip is encrypted; unpack it with its password and import the files that were in it"
+    : "none of the files is an export that is known here (ChatGPT, Claude, Gemini, AI Studio, Grok, Open WebUI, LibreChat, SillyTavern, ShareGPT, or messages)";
+  return new MemoryError("invalid_argument", `import: ${problem}. Nothing was imported.`, { details: { files: files.length } });
 }
 
 async function scan(plans: readonly Plan[], budget: ByteBudget, sink: ImportSink, breathe: () => Promise<void>): Promise<void> {

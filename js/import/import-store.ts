@@ -66,22 +66,23 @@ export class ImportStore implements ImportSink {
       this.report.unchanged += 1;
       return false;
     }
-    this.#current = { head, isNew: known === undefined, before: known?.messageCount ?? 0, added: 0, activates: true, renamed: new Map(), stored: undefined };
+    const current: Current = { head, isNew: known === undefined, before: known?.messageCount ?? 0, added: 0, activates: true, renamed: new Map(), stored: undefined };
+    this.#current = current;
     if (known === undefined) {
       await this.#create(head);
       return true;
     }
-    if (known.remember && !head.remember) await this.#call("updateConversation", { id: head.id, remember: false });
-    this.#current.activates = await this.#isShown(head);
-    return true;
+    return this.#unlessGone(current, async () => {
+      if (known.remember && !head.remember) await this.#call("updateConversation", { id: head.id, remember: false });
+      current.activates = await this.#isShown(head);
+    });
   }
 
   async take(messages: ImportedMessage[]): Promise<boolean> {
     const current = this.#current;
     if (current === undefined) return false;
     try {
-      await this.#append(current, messages);
-      return true;
+      return await this.#unlessGone(current, () => this.#append(current, messages));
     } catch (error) {
       if (!isMemoryError(error, "invalid_argument")) throw error;
       // The engine refused what a message is, not that it is stored: the other conversations can be imported.
@@ -95,9 +96,12 @@ export class ImportStore implements ImportSink {
     const current = this.#current;
     if (current === undefined) return;
     const { head, isNew, added } = current;
-    if (added > 0 && !isNew && current.activates) await this.#activate(current);
-    // Last of all: without the hash the conversation is not whole.
-    await this.#call("updateConversation", { id: head.id, importHash: head.contentHash });
+    const isThere = await this.#unlessGone(current, async () => {
+      if (added > 0 && !isNew && current.activates) await this.#activate(current);
+      // Last of all: without the hash the conversation is not whole.
+      await this.#call("updateConversation", { id: head.id, importHash: head.contentHash });
+    });
+    if (!isThere) return;
     this.#current = undefined;
     this.report.messages += added;
     if (isNew) this.report.imported += 1;
@@ -109,6 +113,21 @@ export class ImportStore implements ImportSink {
   /** The import ends early: a conversation that is not whole and was not there before goes. */
   async abandon(): Promise<void> {
     if (this.#current !== undefined) await this.#giveUp(this.#current);
+  }
+
+  /** False where the app's user deleted the conversation, or what new messages follow in it, meanwhile: it is left out. */
+  async #unlessGone(current: Current, work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (!isMemoryError(error, "not_found")) throw error;
+      const { id, where } = current.head;
+      if ((await this.#find(id)) === undefined) this.#current = undefined;
+      else await this.#giveUp(current);
+      this.skip(where, "rejected", "This conversation, or a message of it, was deleted while it was being imported; import it again to have it back.");
+      return false;
+    }
   }
 
   async #giveUp({ head, isNew, added }: Current): Promise<void> {

@@ -10,11 +10,12 @@ const DEEPEST = 64;
 export function parsePrefix(text: string): unknown {
   const closers: string[] = [];
   let end = 0;
-  let endClosers = "";
+  /** How many of the closers end what ends there: those of the outermost are the same as then. */
+  let endDepth = 0;
   const cutAt = (at: number): void => {
     if (closers.length > DEEPEST) return;
     end = at;
-    endClosers = [...closers].reverse().join("");
+    endDepth = closers.length;
   };
   let isInString = false;
   for (let at = 0; at < text.length; at += 1) {
@@ -29,7 +30,8 @@ export function parsePrefix(text: string): unknown {
       cutAt(at + 1);
     } else if (character === "]" || character === "}") {
       // A bracket that does not fit ends what can be read.
-      if (closers.pop() !== character) break;
+      if (closers.at(-1) !== character) break;
+      closers.pop();
       cutAt(at + 1);
       if (closers.length === 0) break;
     } else if (character === ",") {
@@ -37,7 +39,7 @@ export function parsePrefix(text: string): unknown {
     }
   }
   try {
-    return JSON.parse(text.slice(0, end) + endClosers);
+    return JSON.parse(text.slice(0, end) + closers.slice(0, endDepth).reverse().join(""));
   } catch {
     return undefined;
   }

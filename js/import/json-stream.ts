@@ -45,8 +45,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 /** Longest key that is compared with the layout's. */
 const LONGEST_KEY = 64;
-/** A decimal exponent from here on is infinite as a double (nearly: nobody writes 1e308). */
-const INFINITE_EXPONENT = 308;
+/** A decimal exponent from here on is infinite as a double: 1e308 is none yet, though no usable time or count. */
+const INFINITE_EXPONENT = 309;
 const NOWHERE = -1;
 
 /** The elements of one file. */

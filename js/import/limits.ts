@@ -4,6 +4,8 @@ import { MemoryError } from "../errors.js";
 
 /** Bytes of text after unpacking, all files of one import together: default of option `maxBytes`. */
 export const MAX_EXPANDED_BYTES = 256 * 1024 * 1024;
+/** Bytes within which a file must show what it is. */
+export const LONGEST_HEAD_BYTES = 16 * 1024 * 1024;
 /** Bytes of one conversation (of one message, where a file is one conversation in lines). */
 export const MAX_ELEMENT_BYTES = 64 * 1024 * 1024;
 /** Unpacked bytes for one packed byte. Text reaches about 20. */

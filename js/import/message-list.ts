@@ -6,18 +6,22 @@ import { asList, asObject, asObjects, asText, field, has, type JsonObject } from
 import type { TreeNode } from "./message-tree.js";
 import { plainMessage } from "./raw-message.js";
 
-const LANGCHAIN_TYPES: ReadonlySet<unknown> = new Set(["human", "ai", "system", "tool", "function", "chat"]);
+/** The roles that the engine takes, with and without `parts`. A message of another one would cost its conversation. */
+const ROLES: ReadonlySet<string> = new Set(["user", "assistant", "system", "developer", "tool", "function"]);
+const ROLES_OF_PARTS: ReadonlySet<string> = new Set(["user", "assistant", "system", "developer", "model", "function"]);
+const LANGCHAIN_TYPES: ReadonlySet<unknown> = new Set(["human", "ai", "system", "tool", "function", "chat", "generic"]);
 const RESPONSES_TYPES = /^(message|reasoning|item_reference|compaction|(.*_)?(call|call_output))$/;
 
 /** Whether a value looks like a message of a format that the engine reads. */
 export function isMessage(value: unknown): value is JsonObject {
   const object = asObject(value);
   if (object === undefined) return false;
-  if (typeof object["role"] === "string") {
-    return has(object, "content") || has(object, "parts") || has(object, "tool_calls") || has(object, "function_call");
-  }
-  const { type } = object;
+  const { role, type } = object;
   if (LANGCHAIN_TYPES.has(type)) return has(asObject(object["data"]), "content") || has(object, "content");
+  if (typeof role === "string") {
+    if (Array.isArray(object["parts"])) return ROLES_OF_PARTS.has(role);
+    return ROLES.has(role) && (has(object, "content") || has(object, "tool_calls") || has(object, "function_call"));
+  }
   return typeof type === "string" && RESPONSES_TYPES.test(type) && (has(object, "call_id") || has(object, "id") || has(object, "content"));
 }
 

@@ -62,13 +62,13 @@ export interface ImportProgress {
  *
  * | reason | meaning |
  * |---|---|
- * | `unknown_format` | the file is of no app that is known here |
+ * | `unknown_format` | the file is of no app that is known here, or an entry of a zip is locked by a password |
  * | `other_source` | the file is of another app than option `source` names |
- * | `not_conversations` | a part of an export that holds no conversations: projects, memories, account data, feedback |
+ * | `not_conversations` | a part of an export that holds no conversations: projects, memories, account data, feedback, ChatGPT's `chat.html` |
  * | `invalid_json` | this entry is not JSON |
  * | `not_a_conversation` | this entry has not the shape of a conversation of its app |
  * | `empty` | this conversation has no message that says anything |
- * | `rejected` | the engine refused a message of this conversation, e.g. one beyond `policy.limits.messageBytes` |
+ * | `rejected` | the engine refused a message of this conversation, e.g. one beyond `policy.limits.messageBytes`, or it was deleted meanwhile |
  */
 export type ImportSkipReason =
   | "unknown_format"

@@ -1,6 +1,7 @@
 // Exports of the other apps, written from their descriptions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createMemory, memoryStorage } from "throughline";
 import { imported, importInto, RecordingEngine, shown, smallChat, zipOf } from "./import-support.mjs";
 
 const lines = (...values) => values.map((value) => JSON.stringify(value)).join("\n");
@@ -212,6 +213,22 @@ test("messages: OpenAI lines, a list in any format, one message per line; instru
   assert.deepEqual(ui.engine.all(only(ui.engine)).map(({ raw }) => raw.id), ["u1"]);
 });
 
+test("messages: one of an unknown role is left out, the others stay", async () => {
+  const chat = [{ role: "user", content: "one" }, { role: "narrator", content: "SECRET" }, { role: "model", content: "SECRET" }, { role: "assistant", content: "two" }, { type: "generic", role: "narrator", content: "three" }];
+  for (const input of [chat, { messages: chat }, lines(...chat), lines({ messages: chat }, { messages: [{ role: "user", content: "other" }] })]) {
+    const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
+    const report = await memory.import(new File([typeof input === "string" ? input : JSON.stringify(input)], "x"));
+    assert.ok(report.skipped.every(({ reason }) => reason === "not_a_conversation"), JSON.stringify(report.skipped));
+    const histories = await Promise.all(report.conversations.map((id) => memory.history(id)));
+    const [said] = histories.filter(({ length }) => length > 1);
+    assert.deepEqual(said.map(({ content }) => content), ["one", "two", "three"]);
+    await memory.close();
+  }
+  const parts = [{ role: "user", parts: [{ text: "hi" }] }, { role: "narrator", parts: [{ text: "SECRET" }] }, { role: "model", parts: [{ text: "yo" }] }];
+  const { engine } = await imported({ contents: parts });
+  assert.deepEqual(roles(engine), ["user", "model"]);
+});
+
 test("what a file is told by what is in it, not by its name", async () => {
   const files = [
     new File([JSON.stringify([claude()])], "grok/prod-grok-backend.json"),
@@ -225,4 +242,22 @@ test("what a file is told by what is in it, not by its name", async () => {
   const chosen = await imported(files, { source: "claude" });
   assert.deepEqual(chosen.engine.ids(), ["claude:c-1"]);
   assert.deepEqual(chosen.report.skipped.map(({ reason }) => reason), ["other_source", "other_source", "other_source"]);
+});
+
+test("what ChatGPT puts beside its conversations is never an unknown format", async () => {
+  const beside = {
+    "chat.html": "<html><head><title>ChatGPT Data Export</title></head></html>",
+    "user.json": '{"id":"user-1","email":"a@b.c","chatgpt_plus_user":true}',
+    "message_feedback.json": '[{"id":"f","conversation_id":"a","rating":"thumbs_up"}]',
+    "shared_conversations.json": '[{"id":"s","conversation_id":"a","title":"t","is_anonymous":true}]',
+    "export_manifest.json": '{"version":2,"files":[]}',
+    "conversations.index": '{"a":0}',
+    "blobs.index": "plain",
+  };
+  const { report } = await imported(zipOf({ "conversations.json": JSON.stringify([smallChat("a")]), ...beside, "mine.html": "<html></html>" }));
+  assert.equal(report.imported, 1);
+  const reasons = Object.fromEntries(report.skipped.map(({ where, reason }) => [where.replace(/^file\//, ""), reason]));
+  assert.deepEqual(reasons, { ...Object.fromEntries(Object.keys(beside).map((name) => [name, "not_conversations"])), "mine.html": "unknown_format" });
+  const byName = new File(["[1,2]"], "user.json");
+  await assert.rejects(importInto(new RecordingEngine(), byName), /none of the files/);
 });

@@ -20,7 +20,7 @@ test("Q1 shards: a zip without conversations.json, a folder of files, several fi
   assert.deepEqual(zip.engine.ids(), ["chatgpt:a", "chatgpt:b", "chatgpt:c"]);
   assert.equal(zip.report.imported, 3);
   assert.equal(zip.report.source, "chatgpt");
-  assert.deepEqual(zip.report.skipped.map(({ reason }) => reason).sort(), ["not_conversations", "not_conversations", "not_conversations", "unknown_format"]);
+  assert.deepEqual(zip.report.skipped.map(({ reason }) => reason).sort(), ["not_conversations", "not_conversations", "not_conversations", "not_conversations"]);
   const files = Object.entries(shards).map(([name, text]) => new File([text], name));
   assert.equal((await imported(files)).report.imported, 3);
   assert.equal((await imported({ conversations: [smallChat("a")] })).report.imported, 1);

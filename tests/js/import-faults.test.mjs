@@ -71,6 +71,15 @@ test("row 56: 1e999 and numbers like it", async () => {
   assert.equal(fine.report.imported, 1);
 });
 
+test("a number that is no usable time is no time", async () => {
+  for (const number of ["1e308", "1E+308", "-1e308", `1${"0".repeat(308)}`, "9e15"]) {
+    const { engine, report } = await imported(`[${JSON_CHAT.replaceAll(/"create_time":[0-9.]+/g, `"create_time":${number}`)}]`);
+    assert.deepEqual([report.imported, report.skipped], [1, []], number);
+    assert.equal(engine.conversations.get("chatgpt:a").createdAt, undefined, number);
+    assert.equal(engine.active("chatgpt:a").length, 2);
+  }
+});
+
 test("row 56: of two equal keys the last one counts, and __proto__ is a key like any other", async () => {
   const text = JSON_CHAT.replace('"title":', '"title":"first","title":').replace('"metadata":{}', '"metadata":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
   const { engine } = await imported(`[${text.replace('"mapping":{', '"mapping":{"__proto__":{"polluted":1},')}]`);
@@ -111,6 +120,63 @@ test("elements that begin and end anywhere: any size of chunk gives the same", a
     const { engine } = await imported(file);
     assert.deepEqual(engine.conversations, whole.engine.conversations, `chunks of ${size}`);
   }
+});
+
+/** A file that streams in chunks of 64 KB. */
+function inChunks(text, name = "export") {
+  const bytes = new TextEncoder().encode(text);
+  const file = new File([bytes], name);
+  file.stream = () => new ReadableStream({ start(controller) {
+    for (let at = 0; at < bytes.length; at += 65_536) controller.enqueue(bytes.slice(at, at + 65_536));
+    controller.close();
+  } });
+  return file;
+}
+
+test("a first message of any size does not hide what a file is", async () => {
+  const long = (length) => "word ".repeat(length / 5);
+  const chat = (text) => [{ role: "user", content: text }, { role: "assistant", content: "Yes." }];
+  const picture = { role: "user", content: [{ type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(400_000)}` } }, { type: "text", text: "What is this?" }] };
+  const inputs = {
+    "a picture in the first line": ["messages", [picture, chat("")[1]].map((message) => JSON.stringify(message)).join("\n")],
+    "lines, the text before the role": ["messages", [{ content: long(600_000), role: "user" }, chat("")[1]].map((message) => JSON.stringify(message)).join("\n")],
+    "conversations in lines": ["messages", [chat(long(360_000)), chat("Two")].map((messages) => JSON.stringify({ messages })).join("\n")],
+    "a list": ["messages", JSON.stringify(chat(long(360_000)))],
+    "a list, 5 MB": ["messages", JSON.stringify(chat(long(5_000_000)))],
+    "an object with messages": ["messages", JSON.stringify({ messages: chat(long(360_000)) })],
+    "ShareGPT": ["sharegpt", JSON.stringify([{ conversations: [{ from: "human", value: long(360_000) }, { from: "gpt", value: "Yes." }] }])],
+    "ShareGPT, one list": ["sharegpt", JSON.stringify([{ from: "human", value: long(360_000) }, { from: "gpt", value: "Yes." }])],
+  };
+  for (const [name, [source, text]] of Object.entries(inputs)) {
+    for (const input of [inChunks(text), zipOf({ "export.json": text }, { store: true })]) {
+      const { engine, report } = await imported(input);
+      assert.deepEqual([report.source, report.skipped], [source, []], name);
+      assert.equal(engine.active(engine.ids()[0]).length, 2, name);
+    }
+  }
+  await refused(JSON.stringify([{ SECRET: long(18_000_000) }]), /none of the files/, { position: false });
+});
+
+test("a zip with names that no folder takes, and with pictures that are not unpacked", async () => {
+  const names = ["a:b.bin", "C:.bin", "C:/x.bin", "x/../y.bin", "//x.bin", "\\\\x.bin", "../../etc.bin"];
+  const odd = Object.fromEntries(names.map((name) => [name, "bytes"]));
+  assert.equal((await imported(zipOf({ "conversations.json": `[${JSON_CHAT}]`, ...odd }))).report.imported, 1);
+  for (const name of names) assert.equal((await imported(zipOf({ [name]: `[${JSON_CHAT}]` }))).report.imported, 1, name);
+  // What begins as JSON is read and named in the report, unless its name says that it is a picture.
+  const media = ["png", "jpg", "JPEG", "gif", "webp", "heic", "svg", "wav", "mp3", "m4a", "ogg", "mp4", "webm", "mov", "pdf"];
+  const pictures = Object.fromEntries(media.map((extension) => [`user-1/file.${extension}`, "{]"]));
+  const { report } = await imported(zipOf({ "conversations.json": `[${JSON_CHAT}]`, ...pictures, "other.bin": "{]" }));
+  assert.equal(report.imported, 1);
+  assert.deepEqual(report.skipped.map(({ where, reason }) => [where, reason]), [["file/other.bin", "unknown_format"]]);
+});
+
+test("a zip with a password says so", async () => {
+  const files = { "conversations.json": `[${JSON_CHAT}]`, "picture.png": "x", "notes.txt": "plain" };
+  await refused(zipOf(files, { isLocked: () => true }), /encrypted; unpack it with its password/, { position: false });
+  await refused(zipOf(files, { isLocked: (name) => name === "conversations.json" }), /encrypted/, { position: false });
+  const { report } = await imported(zipOf({ ...files, "2.json": `[${JSON.stringify(smallChat("b"))}]` }, { isLocked: (name) => name === "2.json" }));
+  assert.equal(report.imported, 1);
+  assert.match(report.skipped[0].message, /locked by a password/);
 });
 
 test("work grows with the size of a file, not with its square", { timeout: 60_000 }, async () => {
@@ -186,6 +252,46 @@ test("a refused message costs its conversation; a full disk ends the import; bot
   failure = new MemoryError("storage_quota_exceeded", "full");
   await assert.rejects(importInto(engine, [smallChat("b"), smallChat("d")]), (error) => isMemoryError(error, "storage_quota_exceeded"));
   assert.deepEqual(engine.ids(), ["chatgpt:a", "chatgpt:c"]);
+});
+
+test("a conversation that is deleted while it is imported costs only itself", async () => {
+  const long = (id) => chatGpt(id, Array.from({ length: 100 }, (_, at) => node(`m${at}`, at === 0 ? "root" : `m${at - 1}`, at % 2 ? "assistant" : "user", `text ${at}`)));
+  const short = (id) => ({ ...long(id), mapping: Object.fromEntries(Object.entries(long(id).mapping).slice(0, 41)), current_node: "m39" });
+  for (const isKnown of [false, true]) {
+    // Before the first messages, among them, before the end, and where a branch is looked at.
+    for (const method of ["append:1", "append:2", "updateConversation:1", ...(isKnown ? ["tree:1", "setActiveLeaf:1"] : [])]) {
+      const engine = new RecordingEngine();
+      if (isKnown) await importInto(engine, [short("b")]);
+      const [name, count] = method.split(":");
+      const original = engine[name].bind(engine);
+      let calls = 0;
+      engine[name] = (request) => {
+        if ((request.conversationId ?? request.id) === "chatgpt:b" && ++calls === Number(count)) engine.conversations.delete("chatgpt:b");
+        return original(request);
+      };
+      const report = await importInto(engine, [smallChat("a"), long("b"), smallChat("c")]);
+      assert.deepEqual([report.imported, report.updated, report.messages], [2, 0, 4], method);
+      assert.deepEqual(report.conversations, ["chatgpt:a", "chatgpt:c"], method);
+      assert.deepEqual(report.skipped.map(({ reason, message }) => [reason, /deleted while/.test(message)]), [["rejected", true]], method);
+      assert.deepEqual(engine.ids().sort(), ["chatgpt:a", "chatgpt:c"], method);
+      engine[name] = original;
+      assert.equal((await importInto(engine, [long("b")])).imported, 1, "it can be had back");
+    }
+  }
+});
+
+test("deleted in the app during the import: through the engine itself", async () => {
+  const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
+  const long = chatGpt("b", Array.from({ length: 100 }, (_, at) => node(`m${at}`, at === 0 ? "root" : `m${at - 1}`, at % 2 ? "assistant" : "user", `text ${at}`)));
+  let deleting;
+  memory.on("append", ({ conversationId }) => {
+    if (conversationId === "chatgpt:b") deleting ??= memory.conversations.delete("chatgpt:b");
+  });
+  const report = await memory.import(new File([JSON.stringify([smallChat("a"), long, smallChat("c")])], "x"));
+  await deleting;
+  assert.deepEqual([report.imported, report.skipped.map(({ reason }) => reason)], [2, ["rejected"]]);
+  assert.deepEqual((await memory.conversations.list()).items.map(({ id }) => id).sort(), ["chatgpt:a", "chatgpt:c"]);
+  await memory.close();
 });
 
 test("an import that the page did not survive is completed by the next one", async () => {

@@ -18,10 +18,14 @@ export class RecordingEngine {
     return work();
   }
 
-  getConversation({ id }) {
+  stored(id) {
     const found = this.conversations.get(id);
     if (found === undefined) throw new MemoryError("not_found", "there is no conversation with this id");
-    const { messages, ...view } = found;
+    return found;
+  }
+
+  getConversation({ id }) {
+    const { messages, ...view } = this.stored(id);
     return { ...view, messageCount: messages.size };
   }
 
@@ -31,7 +35,7 @@ export class RecordingEngine {
   }
 
   updateConversation({ id, ...changes }) {
-    Object.assign(this.conversations.get(id), changes);
+    Object.assign(this.stored(id), changes);
   }
 
   deleteConversation({ id }) {
@@ -39,7 +43,7 @@ export class RecordingEngine {
   }
 
   append({ conversationId, messages, parentIds, activate, imported }) {
-    const conversation = this.conversations.get(conversationId);
+    const conversation = this.stored(conversationId);
     if (imported !== true) throw new MemoryError("invalid_argument", "an import must say so");
     const kept = new Map(conversation.messages);
     let leaf = conversation.activeLeaf;
@@ -61,7 +65,7 @@ export class RecordingEngine {
   }
 
   setActiveLeaf({ conversationId, messageId }) {
-    const conversation = this.conversations.get(conversationId);
+    const conversation = this.stored(conversationId);
     if (!conversation.messages.has(messageId)) throw new MemoryError("not_found", "there is no message with this id");
     conversation.activeLeaf = messageId;
   }
@@ -73,19 +77,19 @@ export class RecordingEngine {
 
   history({ conversationId, all }) {
     if (all !== true) throw new MemoryError("invalid_argument", "every branch is wanted");
-    return [...this.conversations.get(conversationId).messages.values()].map(({ text }) => text);
+    return [...this.stored(conversationId).messages.values()].map(({ text }) => text);
   }
 
   /** Messages of the active branch, oldest first. */
   active(id) {
-    const { messages, activeLeaf } = this.conversations.get(id);
+    const { messages, activeLeaf } = this.stored(id);
     const path = [];
     for (let at = activeLeaf; at !== null; at = messages.get(at).parentId) path.unshift(messages.get(at).raw);
     return path;
   }
 
   all(id) {
-    return [...this.conversations.get(id).messages.values()];
+    return [...this.stored(id).messages.values()];
   }
 
   ids() {
@@ -118,8 +122,11 @@ export function shown(raw) {
   return (raw.content ?? raw.parts ?? []).map((part) => part.text ?? part.output ?? "").join("\n");
 }
 
-/** A zip of `{ name: text or bytes }`. `lie` changes what is declared of an entry's unpacked size. */
-export function zipOf(files, { lie = (size) => size, store = false } = {}) {
+/**
+ * A zip of `{ name: text or bytes }`. `lie` changes what is declared of an entry's unpacked size; entries of which
+ * `isLocked` says so are marked as encrypted.
+ */
+export function zipOf(files, { lie = (size) => size, store = false, isLocked = () => false } = {}) {
   const locals = [];
   const centrals = [];
   let offset = 0;
@@ -129,7 +136,7 @@ export function zipOf(files, { lie = (size) => size, store = false } = {}) {
     const path = Buffer.from(name);
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(0x800, 2);
+    common.writeUInt16LE(isLocked(name) ? 0x801 : 0x800, 2);
     common.writeUInt16LE(store ? 0 : 8, 4);
     common.writeUInt32LE(crcOf(bytes), 10);
     common.writeUInt32LE(packed.length, 14);
