@@ -25,7 +25,8 @@ export interface ContextDocument {
  * - `"ai-sdk"`: whichever provider the AI SDK calls.
  *
  * With the format `"openai"` go openai, gemini, mistral, webllm, prompt-api and strict; with `"anthropic"` anthropic; with
- * the AI SDK's formats ai-sdk, openai, openai-responses, anthropic and gemini, and mistral with `"ai-sdk-model"`.
+ * the AI SDK's formats ai-sdk, openai, openai-responses, anthropic and gemini, and mistral with `"ai-sdk-model"`; with
+ * `"langchain"` openai, openai-responses, anthropic and gemini; with `"openai-responses"` and `"gemini"` their own.
  */
 export type Profile =
   | "openai"
@@ -57,7 +58,10 @@ export interface BuildContextRequest extends CallOptions {
    * the question. A question that is stored as the newest message already is not sent twice.
    */
   question?: string;
-  /** The app's system prompt; sent whole. */
+  /**
+   * The app's system prompt; sent whole. System and developer messages that were appended are kept and never sent (a note in
+   * the receipt says so): give the prompt here, with each call.
+   */
   system?: string;
   /** Tokens that fit the model. Default `policy.budget.windowTokens`. */
   window?: number;

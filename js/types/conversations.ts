@@ -152,7 +152,7 @@ export interface Invalidated {
   vectors: number;
 }
 
-/** Where an edited message went. */
+/** Where an edited message went. The active path ends with it: an answer to it is appended next. */
 export interface EditedMessage extends AppendedMessage {
   /** What the edit made void. */
   invalidated: Invalidated;
