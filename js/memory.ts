@@ -7,6 +7,7 @@ import { Facts } from "./facts.js";
 import { fromJsonTexts, toJsonText, toJsonTexts } from "./messages.js";
 import { checkOptions } from "./options.js";
 import { MessageStream } from "./message-stream.js";
+import { RunningImports } from "./running-imports.js";
 import { Session, aborted } from "./session.js";
 import type {
   ActiveLeafOptions,
@@ -71,14 +72,14 @@ export class Memory {
   readonly #events: EventEmitter;
   /** The latest write to each conversation: they are carried out in the order in which they were called. */
   readonly #writes = new Map<string, Promise<unknown>>();
-  /** Imports that are running, by what stops them. */
-  readonly #imports = new Map<AbortController, Promise<unknown>>();
+  readonly #imports: RunningImports;
   /** Streams that have not ended. */
   readonly #streams = new Set<MessageStream>();
 
   /** @internal Made by {@link createMemory}. */
   constructor(session: Session, events: EventEmitter) {
     this.#session = session;
+    this.#imports = new RunningImports(session);
     this.#events = events;
     this.conversations = new Conversations(session);
     this.facts = new Facts(session);
@@ -340,7 +341,7 @@ export class Memory {
       throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId (with messageId for one message of it) or factId.");
     }
     // What is being imported would come back behind the erasure.
-    if ("user" in target) await this.#stopImports();
+    if ("user" in target) await this.#imports.stop();
     return (await this.#session.call("erase", request, { idempotent: true, signal: options.signal })) as Erasure;
   }
 
@@ -355,22 +356,7 @@ export class Memory {
    */
   async import(input: ImportInput, options: ImportOptions = {}): Promise<ImportReport> {
     requireOptions(options, "options");
-    const { importFiles } = await import("./import/importer.js").catch((cause: unknown) => {
-      throw toMemoryError(cause, "engine_unavailable", "The importer could not be loaded. Serve the package's dist folder whole, and try again.");
-    });
-    const stop = new AbortController();
-    const { signal } = options;
-    signal?.addEventListener("abort", () => stop.abort(signal.reason), { once: true });
-    if (signal?.aborted) stop.abort(signal.reason);
-    const running = importFiles(this.#session, input, { ...options, signal: stop.signal });
-    this.#imports.set(stop, running);
-    return running.finally(() => this.#imports.delete(stop));
-  }
-
-  /** Stops what is being imported, and waits until nothing of it is written any more. */
-  async #stopImports(): Promise<void> {
-    for (const stop of this.#imports.keys()) stop.abort();
-    await Promise.allSettled(this.#imports.values());
+    return this.#imports.start(input, options);
   }
 
   /** Figures: what is stored, what it takes, what it has cost. */
@@ -395,7 +381,7 @@ export class Memory {
    * Later calls reject with `closed`.
    */
   async close(): Promise<void> {
-    if (this.#imports.size > 0) await this.#stopImports();
+    if (!this.#imports.isEmpty) await this.#imports.stop();
     const aborts = [...this.#streams].map((stream) => stream.abort().catch(() => undefined));
     await this.#session.close(Promise.all([...this.#writes.values(), ...aborts]));
   }

@@ -32,7 +32,9 @@ test("two imports of one file at once: one brings it in, the other finds it ther
 test("one import that is stopped takes nothing from another", async () => {
   const memory = await open();
   const stop = new AbortController();
-  const stopped = memory.import(chatgpt(4, 200), { signal: stop.signal, onProgress: ({ phase, messages }) => phase === "import" && messages > 100 && stop.abort() });
+  let appends = 0;
+  memory.on("append", () => (appends += 1) === 9 && stop.abort());
+  const stopped = memory.import(chatgpt(4, 200), { signal: stop.signal });
   const whole = memory.import(chatgpt(4, 200));
   await assert.rejects(stopped, { code: "aborted" });
   await whole;
@@ -44,7 +46,7 @@ test("erasing the user stops what is being imported: nothing comes back", async 
   const memory = await open();
   const running = memory.import(chatgpt(20, 60));
   const outcome = running.then(() => "done", (error) => error.code);
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await new Promise((resolve) => memory.on("append", resolve));
   await memory.erase({ user: true });
   assert.equal(await outcome, "aborted");
   await new Promise((resolve) => setTimeout(resolve, 50));
