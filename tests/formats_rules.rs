@@ -1329,3 +1329,16 @@ fn r23_references_are_told_of_and_become_notes_in_another_format() {
     assert!(rendered.lossy);
     assert!(repaired(&reference, Format::OpenAiResponses, Format::OpenAiResponses).1.messages[1].exact);
 }
+
+#[test]
+fn r14_a_message_of_nothing_but_a_providers_result_is_empty_elsewhere() {
+    let call = json!({"role": "model", "parts": [{"toolCall": {"toolType": "GOOGLE_SEARCH", "id": "a"}}]});
+    let response =
+        json!({"role": "model", "parts": [{"toolResponse": {"toolType": "GOOGLE_SEARCH", "id": "a", "response": {}}}]});
+    let messages = [gemini_user("a"), call, gemini_user("b"), response, gemini_user("c")];
+    let target = Target { format: Format::OpenAi, profile: Profile::Strict, flatten_tools: false };
+    let (out, rendered) = repaired_for(&messages, Format::Gemini, target);
+    assert_eq!(out.len(), 3, "{out:#?}");
+    assert_eq!(out[2], user("b\n\nc"));
+    assert!(repair_rules(&rendered).contains(&("R14", 4)));
+}

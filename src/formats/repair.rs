@@ -157,12 +157,25 @@ impl<'a> Window<'_, 'a> {
         }
     }
 
+    /// Whether a result that stands in the assistant's message, of a tool of its provider, is written in the target.
+    fn keeps_provider_results(&self, source: usize) -> bool {
+        let is_ai_sdk = |format| matches!(format, Format::AiSdkUi | Format::AiSdkModel);
+        let comes_from_ai_sdk = self.sources.get(source).is_some_and(|source| is_ai_sdk(source.format));
+        self.target == Format::AiSdkUi || (is_ai_sdk(self.target) && comes_from_ai_sdk)
+    }
+
     /// R14. For Anthropic also blank text beside other content, which it refuses.
     fn drop_empty(&mut self) {
         let mut kept = Vec::with_capacity(self.elements.len());
         for mut element in std::mem::take(&mut self.elements) {
             let native = self.is_native(element.source);
-            let says = |content: &Content| self.part(content).is_some_and(|part| says_something(part, native));
+            // A result of the provider's own tool is written nowhere else than where its call is one too.
+            let writes_results =
+                native || element.role != Role::Assistant || self.keeps_provider_results(element.source);
+            let says = |content: &Content| match self.part(content) {
+                Some(Part::ToolResult { .. }) => writes_results,
+                part => part.is_some_and(|part| says_something(part, native)),
+            };
             let is_answer = |content: &Content| match self.part(content) {
                 Some(Part::ToolResult { .. }) => true,
                 Some(Part::Other { kind }) => native && kind == APPROVAL,
