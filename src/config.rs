@@ -322,6 +322,7 @@ impl Default for FactPolicy {
 pub struct ToolResultPolicy {
     /// Results of turns older than this many are shortened, in steps of this many turns, at least ten: a boundary that
     /// moved with every turn would change the prefix of the prompt each time. 0: only those of the newest turn are whole.
+    /// Those of a turn that takes more than half of the recent window's room are shortened at once.
     /// `None` (null, or Infinity in JavaScript): never shortened.
     pub full_turns: Option<u32>,
     /// What is kept of each, in tokens: its start, and how long it was.

@@ -65,6 +65,13 @@ pub enum Format {
     LangChain,
 }
 
+impl Format {
+    /// One of the two shapes of the AI SDK.
+    pub(crate) fn is_ai_sdk(self) -> bool {
+        matches!(self, Self::AiSdkUi | Self::AiSdkModel)
+    }
+}
+
 crate::json_reader::json_names!(Format {
     OpenAi: "openai",
     OpenAiResponses: "openai-responses",

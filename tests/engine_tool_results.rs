@@ -251,6 +251,14 @@ fn a_large_turn_before_the_question_goes_with_it() {
         assert_eq!(context.messages.len(), 7);
         assert!(context.receipt.repairs.iter().any(|repair| repair["rule"] == "R8"));
 
+        // Where results are never to be shortened it goes whole, if the window has room.
+        let never = self::world(ToolResultPolicy { full_turns: None, shrunk_tokens: 50 });
+        let whole = never.open().await;
+        conversation(&whole, "c").await;
+        whole.append(append("c", messages.iter().map(Value::to_string).collect())).await.unwrap();
+        let context = whole.build_context(wide("Fix it then.")).await.unwrap();
+        assert!(context.messages.join("\n").contains(&json!("line of log 12 ok\n".repeat(4_000)).to_string()));
+
         // A turn of many small steps: too large for the recent window, not for the model's.
         conversation(&engine, "d").await;
         let mut steps = vec![json!({"role": "user", "content": "Refactor it."}).to_string()];

@@ -13,10 +13,6 @@ use throughline::message::{Format, Role};
 
 mod histories;
 
-/// Every profile by name; the engine knows no other list.
-const PROFILES: [&str; 9] =
-    ["openai", "openai-responses", "anthropic", "gemini", "mistral", "webllm", "prompt-api", "strict", "ai-sdk"];
-
 use histories::{Event, FORMATS, message, text};
 
 fn event() -> impl Strategy<Value = Event> {
@@ -55,8 +51,7 @@ fn history() -> impl Strategy<Value = Vec<(String, Parsed)>> {
 }
 
 fn targets() -> Vec<(Profile, Format)> {
-    let profiles = PROFILES.map(|name| Profile::from_name(name).unwrap());
-    let pairs = profiles.into_iter().flat_map(|profile| FORMATS.map(|format| (profile, format)));
+    let pairs = Profile::ALL.into_iter().flat_map(|profile| FORMATS.map(|format| (profile, format)));
     pairs.filter(|(profile, format)| profile.takes(*format)).collect()
 }
 

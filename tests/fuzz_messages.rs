@@ -18,18 +18,6 @@ use throughline::formats::{
 };
 use throughline::message::Format;
 
-const PROFILES: [Profile; 9] = [
-    Profile::OpenAi,
-    Profile::OpenAiResponses,
-    Profile::Anthropic,
-    Profile::Gemini,
-    Profile::Mistral,
-    Profile::WebLlm,
-    Profile::PromptApi,
-    Profile::Strict,
-    Profile::AiSdk,
-];
-
 /// SplitMix64.
 struct Random(u64);
 
@@ -277,7 +265,7 @@ fn check(seed: u64) {
         let violations = validate(&out, target);
         assert!(violations.is_empty(), "{target:?}: {violations:?}\nin {:#?}\nout {out:#?}", raws());
     }
-    let profile = PROFILES[random.below(PROFILES.len())];
+    let profile = Profile::ALL[random.below(Profile::ALL.len())];
     let flatten_tools = random.below(2) == 0;
     for format in FORMATS.into_iter().filter(|format| profile.takes(*format)) {
         let rendered = render_repaired(&sources, Target { format, profile, flatten_tools });

@@ -96,8 +96,9 @@ export interface FactPolicy {
 export interface ToolResultPolicy {
   /**
    * Results of turns older than this many are shortened, in steps of this many turns, at least ten, so that the start of the
-   * prompt stays the same between. 0: only those of the newest turn are whole. `null` or Infinity: never shortened.
-   * Default 12.
+   * prompt stays the same between. 0: only those of the newest turn are whole. Those of a turn that takes more than half of
+   * the recent window's room are shortened at once. `null` or Infinity: never shortened, unless the newest turn would not
+   * fit at all. Default 12.
    */
   fullTurns?: number | null;
   /** What is kept of each, in tokens: its start, and how long it was. 16 to 1,000,000, default 200. */

@@ -27,7 +27,7 @@ pub struct AppendRequest {
     pub conversation_id: String,
     /// The caller's objects as JSON texts, oldest first.
     pub messages: Vec<String>,
-    /// `openai`, `anthropic` or `ai-sdk`; left out, each message's format is detected.
+    /// A name that [`FormatChoice::from_name`] knows; left out, each message's format is detected.
     pub format: Option<String>,
     /// The message that the first one follows, `Some(None)`: none, it begins a tree of its own. By default the newest of
     /// the active path. The others follow each other.

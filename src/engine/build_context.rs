@@ -35,7 +35,7 @@ pub struct ContextRequest {
     pub window: Option<f64>,
     /// Tokens kept for the answer; `policy.budget.reserveTokens` by default, a quarter of the window at most.
     pub reserve: Option<f64>,
-    /// Format of the messages: `openai` (default), `anthropic`, `ai-sdk`.
+    /// Format of the messages, by a name that [`FormatChoice::from_name`] knows; by default that of the newest turn.
     pub format: Option<String>,
     /// Who takes them (see [`Profile`]); by default the profile of the format.
     pub profile: Option<String>,
@@ -276,7 +276,7 @@ impl Engine {
             // A turn that takes half the room has its results shortened at once: it would push the others out, or itself.
             let is_large = |group: &TurnGroup| group.size.tokens > room_tokens / 2;
             let mut shortened: Vec<Seq> = Vec::new();
-            if groups.iter().any(is_large) {
+            if policy.tool_results.full_turns.is_some() && groups.iter().any(is_large) {
                 let short = sized(&|_| true);
                 for (group, short) in groups.iter_mut().zip(short).filter(|(group, _)| is_large(group)) {
                     shortened.push(group.first_seq);

@@ -151,26 +151,26 @@ const RULES: [Rules; 9] = [
     Rules { name: "ai-sdk", formats: &[Format::AiSdkModel, Format::AiSdkUi], system: SystemPlace::Separate, ..COMMON },
 ];
 
-/// Every profile, in the order of the table.
-const PROFILES: [Profile; 9] = [
-    Profile::OpenAi,
-    Profile::OpenAiResponses,
-    Profile::Anthropic,
-    Profile::Gemini,
-    Profile::Mistral,
-    Profile::WebLlm,
-    Profile::PromptApi,
-    Profile::Strict,
-    Profile::AiSdk,
-];
-
 impl Profile {
+    /// Every profile, in the order of the table.
+    pub const ALL: [Self; 9] = [
+        Self::OpenAi,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Mistral,
+        Self::WebLlm,
+        Self::PromptApi,
+        Self::Strict,
+        Self::AiSdk,
+    ];
+
     /// The profile of this name.
     ///
     /// # Errors
     /// `invalid_argument`, with the names that there are.
     pub fn from_name(name: &str) -> Result<Self> {
-        let found = PROFILES.into_iter().find(|profile| profile.name() == name);
+        let found = Self::ALL.into_iter().find(|profile| profile.name() == name);
         found.ok_or_else(|| Error::invalid_argument(format!("profile is not known; give one of {}", listed(|_| true))))
     }
 
@@ -231,7 +231,7 @@ impl Profile {
 }
 
 fn listed(is_wanted: impl Fn(Profile) -> bool) -> String {
-    let names: Vec<&str> = PROFILES.into_iter().filter(|profile| is_wanted(*profile)).map(Profile::name).collect();
+    let names: Vec<&str> = Profile::ALL.into_iter().filter(|profile| is_wanted(*profile)).map(Profile::name).collect();
     names.join(", ")
 }
 
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn names_lead_to_rows_and_back() {
-        for profile in PROFILES {
+        for profile in Profile::ALL {
             assert_eq!(Profile::from_name(profile.name()).unwrap(), profile);
             assert!(profile.takes(profile.usual_format()));
         }

@@ -211,10 +211,6 @@ fn joins(bundle: &Bundle, element: &Element, target: Format) -> bool {
     }
 }
 
-fn is_ai_sdk(format: Format) -> bool {
-    matches!(format, Format::AiSdkUi | Format::AiSdkModel)
-}
-
 /// Whether tool results are what a user says in this format.
 fn answers_as_user(format: Format) -> bool {
     matches!(format, Format::Anthropic | Format::Gemini)
@@ -403,7 +399,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
                         let native = self.is_native(content.source()) && !bundle.is_altered;
                         // A call that the provider ran is a note where it is not native.
                         let is_run = matches!(part, Part::ToolCall { provider_executed: true, .. });
-                        let is_note = is_run && !native && !(is_ai_sdk(source.format) && is_ai_sdk(self.target));
+                        let is_note = is_run && !native && !(source.format.is_ai_sdk() && self.target.is_ai_sdk());
                         self.calls.learn(part, native, is_note);
                     }
                     let origin = opened.get(&content.source());
@@ -474,7 +470,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let role = bundle.role;
         let block = origin.and_then(|origin| origin.blocks.get(index));
         let value = origin.and_then(|origin| origin.value(index, source.format));
-        let to_ai_sdk = is_ai_sdk(self.target);
+        let to_ai_sdk = self.target.is_ai_sdk();
         // A result that the assistant's message held, or of the provider's kind, has another shape among results.
         let is_held = role == Role::Tool && source.message.role == Role::Assistant && !to_ai_sdk;
         let is_moved = is_held || self.is_misplaced(part, role);
@@ -488,7 +484,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
         {
             return Some(Item::Part(self.approval(value)));
         }
-        let within_ai_sdk = to_ai_sdk && is_ai_sdk(source.format);
+        let within_ai_sdk = to_ai_sdk && source.format.is_ai_sdk();
         // Nothing but results has a place among results.
         if role == Role::Tool && !matches!(part, Part::ToolResult { .. }) {
             *lossy = true;

@@ -159,9 +159,8 @@ impl<'a> Window<'_, 'a> {
 
     /// Whether a result that stands in the assistant's message, of a tool of its provider, is written in the target.
     fn keeps_provider_results(&self, source: usize) -> bool {
-        let is_ai_sdk = |format| matches!(format, Format::AiSdkUi | Format::AiSdkModel);
-        let comes_from_ai_sdk = self.sources.get(source).is_some_and(|source| is_ai_sdk(source.format));
-        self.target == Format::AiSdkUi || (is_ai_sdk(self.target) && comes_from_ai_sdk)
+        let comes_from_ai_sdk = self.sources.get(source).is_some_and(|source| source.format.is_ai_sdk());
+        self.target == Format::AiSdkUi || (self.target.is_ai_sdk() && comes_from_ai_sdk)
     }
 
     /// R14. For Anthropic also blank text beside other content, which it refuses.
@@ -441,10 +440,8 @@ impl<'a> Window<'_, 'a> {
         let Some(said) = said else { return };
         let missing = round.missing();
         // AI SDK: calls whose approval was just answered are run by the SDK itself when it gets the messages.
-        let runs_next = is_last
-            && !self.is_flat
-            && missing.iter().all(|call| call.is_approved)
-            && matches!(self.target, Format::AiSdkUi | Format::AiSdkModel);
+        let runs_next =
+            is_last && !self.is_flat && missing.iter().all(|call| call.is_approved) && self.target.is_ai_sdk();
         if !missing.is_empty() && is_last && !runs_next {
             self.note("R7", said.source, "calls still in flight held back");
             return;
