@@ -7,7 +7,7 @@ use throughline::error::Code;
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
 use throughline::retrieval::{Document, MessageIndex, Mode, SearchRequest, SearchResult};
-use throughline::vector::TieredIndex;
+use throughline::vector::{RowSegment, RowSegmentBuilder, TieredIndex};
 
 const DAY_MS: f64 = 86_400_000.0;
 
@@ -267,13 +267,58 @@ fn a_thousand_equal_messages_are_a_thousand_hits() {
 }
 
 #[test]
-fn rows_of_forgotten_messages_are_passed_over() {
+fn a_message_is_as_near_as_its_nearest_part() {
     let mut index = hybrid(2);
-    let document = say(&mut index, 1, 1, Role::User, 1.0, "the zeppelin landed").unwrap();
-    index.set_vector(document, &[1.0, 0.0]).unwrap();
-    index.vectors_mut().unwrap().insert(7_000, &[1.0, 0.0]).unwrap();
+    let long = say(&mut index, 1, 1, Role::User, 1.0, "the long story of the harbour").unwrap();
+    let short = say(&mut index, 1, 2, Role::User, 1.0, "a short note").unwrap();
+    index.set_vector(short, &[1.0, 0.2]).unwrap();
+    for part in [2, 0, 1] {
+        index.set_part_vector(long, part, if part == 1 { &[1.0, 0.0] } else { &[0.0, 1.0] }).unwrap();
+    }
+    let ask_airship =
+        |index: &MessageIndex| ask(index, &Ask { text: "airship", vector: Some(&[1.0, 0.0]), ..Ask::default() });
+    let result = ask_airship(&index);
+    assert_eq!(places(&result), [(1, 1), (1, 2)]);
+    assert_eq!(result.hits[0].scores.cosine, Some(1.0));
+    index.remove(long);
+    assert_eq!(index.vectors().unwrap().len(), 1);
+    assert_eq!(places(&ask_airship(&index)), [(1, 2)]);
+}
+
+#[test]
+fn messages_of_many_parts_leave_places_for_others() {
+    let mut index = hybrid(2);
+    for seq in 1..=40 {
+        let document = say(&mut index, seq, 1, Role::User, 1.0, &format!("story {seq}")).unwrap();
+        for part in 0..40 {
+            index.set_part_vector(document, part, &[1.0, part as f32 / 1e4]).unwrap();
+        }
+    }
+    for seq in 41..=60 {
+        let document = say(&mut index, seq, 1, Role::User, 1.0, &format!("note {seq}")).unwrap();
+        index.set_vector(document, &[1.0, 0.1]).unwrap();
+    }
+    let result = ask(&index, &Ask { text: "airship", vector: Some(&[1.0, 0.0]), top_k: 100, ..Ask::default() });
+    assert_eq!(result.hits.len(), 60, "40 stories have 1,600 rows in front of the notes");
+}
+
+#[test]
+fn a_segment_gives_messages_the_vectors_of_their_parts() {
+    let mut builder = RowSegmentBuilder::new(2, None);
+    for vector in [[0.0, 1.0], [1.0, 0.0], [0.6, 0.8], [1.0, 0.0]] {
+        builder.push(&vector).unwrap();
+    }
+    let segment = RowSegment::open(builder.finish()).unwrap();
+    let mut index = hybrid(2);
+    let long = say(&mut index, 1, 1, Role::User, 1.0, "the long story of the harbour").unwrap();
+    let short = say(&mut index, 1, 2, Role::User, 1.0, "a short note").unwrap();
+    let parts = [Some((long, 0)), Some((long, 1)), Some((short, 0)), Some((77, 0))];
+    index.attach_vectors(&segment, &|row| parts[row as usize]).unwrap();
+    assert_eq!(index.vectors().unwrap().len(), 3, "the row of a document that is not there is left out");
     let result = ask(&index, &Ask { text: "airship", vector: Some(&[1.0, 0.0]), ..Ask::default() });
-    assert_eq!(places(&result), [(1, 1)]);
+    assert_eq!(places(&result), [(1, 1), (1, 2)]);
+    assert_eq!(lexical_only().attach_vectors(&segment, &|_| None).unwrap_err().code, Code::InvalidArgument);
+    assert_eq!(hybrid(3).attach_vectors(&segment, &|_| None).unwrap_err().code, Code::EmbeddingDimensionMismatch);
 }
 
 #[test]

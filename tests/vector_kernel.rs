@@ -72,3 +72,11 @@ fn codes_and_floats() {
     let (a, b): (Vec<f32>, Vec<f32>) = (1..=37).map(|n| (n as f32, 2.0)).unzip();
     assert_eq!(kernel::dot_f32(&a, &b), (37 * 38) as f32);
 }
+
+#[test]
+fn bytes_are_read_as_int8() {
+    let bytes: Vec<u8> = (0..=255).collect();
+    let expected: Vec<i8> = (0..=127).chain(-128..=-1).collect();
+    assert_eq!(kernel::signed(&bytes), expected);
+    assert!(kernel::signed(&[]).is_empty());
+}

@@ -96,7 +96,7 @@ impl Engine {
             self.ensure_open()?;
             let has_more = {
                 let mut state = self.state.borrow_mut();
-                state.index.vectors_mut().is_some_and(|vectors| vectors.grow(GROWN_ROWS))
+                state.index.grow_vectors(GROWN_ROWS)
             };
             if !has_more {
                 return Ok(());

@@ -1,6 +1,7 @@
 //! Messages found by words and by meaning.
 
 use super::evidence::{Evidence, Scope};
+use super::message_vectors::MessageVectors;
 use super::question::{Question, asks, name_words};
 use super::rerank::Scores;
 use super::search::Search;
@@ -9,7 +10,7 @@ use crate::config::{RetrievalPolicy, Scope as RetrievalScope};
 use crate::error::{Code, Error, Result};
 use crate::lexical::{Analyzer, LexicalIndex};
 use crate::message::{Role, Seq};
-use crate::vector::VectorIndex;
+use crate::vector::{RowSegment, VectorIndex};
 
 /// A message to index.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +117,7 @@ pub(super) struct Speaker {
 pub struct MessageIndex {
     pub(super) analyzer: Analyzer,
     pub(super) lexical: LexicalIndex,
-    pub(super) vectors: Option<Box<dyn VectorIndex>>,
+    pub(super) vectors: Option<MessageVectors>,
     pub(super) timeline: Timeline,
     pub(super) speakers: Vec<Speaker>,
 }
@@ -125,6 +126,7 @@ impl MessageIndex {
     /// An empty index. Without `vectors` every search is lexical.
     #[must_use]
     pub fn new(analyzer: Analyzer, vectors: Option<Box<dyn VectorIndex>>) -> Self {
+        let vectors = vectors.map(MessageVectors::new);
         Self { analyzer, lexical: LexicalIndex::new(), vectors, timeline: Timeline::default(), speakers: Vec::new() }
     }
 
@@ -146,20 +148,20 @@ impl MessageIndex {
         self.lexical.is_empty()
     }
 
-    /// The vectors, where there are any.
+    /// The rows of vectors, where there is an index of them. A message's first row has its document number as id.
     #[must_use]
     pub fn vectors(&self) -> Option<&dyn VectorIndex> {
-        self.vectors.as_deref()
+        self.vectors.as_ref().map(MessageVectors::rows)
     }
 
-    /// The same, to grow the graph or to load rows. Ids are document numbers.
-    pub fn vectors_mut(&mut self) -> Option<&mut (dyn VectorIndex + 'static)> {
-        self.vectors.as_deref_mut()
+    /// Grows what makes searching many vectors faster, see [`VectorIndex::grow`]; true while there is more to do.
+    pub fn grow_vectors(&mut self, budget: usize) -> bool {
+        self.vectors.as_mut().is_some_and(|vectors| vectors.grow(budget))
     }
 
-    /// Puts another vector index in place (another embedder), or none.
+    /// Puts another vector index in place (another embedder), or none. It must be empty.
     pub fn replace_vectors(&mut self, vectors: Option<Box<dyn VectorIndex>>) {
-        self.vectors = vectors;
+        self.vectors = vectors.map(MessageVectors::new);
     }
 
     /// Bytes held by words and metadata, without the vectors.
@@ -233,12 +235,36 @@ impl MessageIndex {
     /// [`Code::NotFound`] for a document that is not there, [`Code::InvalidArgument`] when there is no vector index, and
     /// the errors of [`VectorIndex::insert`].
     pub fn set_vector(&mut self, document: u32, vector: &[f32]) -> Result<()> {
+        self.set_part_vector(document, 0, vector)
+    }
+
+    /// Gives a part of a long message its vector; parts count from 0. The message is as near to a question as its
+    /// nearest part.
+    ///
+    /// # Errors
+    /// As [`MessageIndex::set_vector`].
+    pub fn set_part_vector(&mut self, document: u32, part: u32, vector: &[f32]) -> Result<()> {
         if self.timeline.entry(document).is_none() {
             return Err(Error::not_found(format!("document {document} is not in the index; it was removed meanwhile")));
         }
         match &mut self.vectors {
-            Some(vectors) => vectors.insert(document, vector),
-            None => Err(Error::new(Code::InvalidArgument, "there is no vector index; configure an embedder first")),
+            Some(vectors) => vectors.set(document, part, vector),
+            None => Err(no_vectors()),
+        }
+    }
+
+    /// Takes the vectors of a segment in. `parts` says which document and part a row is of; rows without one, and those
+    /// of documents that are not there, are left out.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`] when there is no vector index, and the errors of [`VectorIndex::attach`].
+    pub fn attach_vectors(&mut self, segment: &RowSegment, parts: &dyn Fn(u32) -> Option<(u32, u32)>) -> Result<()> {
+        let timeline = &self.timeline;
+        match &mut self.vectors {
+            Some(vectors) => {
+                vectors.attach(segment, &|row| parts(row).filter(|(document, _)| timeline.entry(*document).is_some()))
+            }
+            None => Err(no_vectors()),
         }
     }
 
@@ -307,4 +333,8 @@ impl MessageIndex {
     pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResult> {
         Search::new(self, request).run()
     }
+}
+
+fn no_vectors() -> Error {
+    Error::new(Code::InvalidArgument, "there is no vector index; configure an embedder first")
 }

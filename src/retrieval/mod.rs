@@ -29,6 +29,7 @@ mod gate;
 mod gate_words;
 mod groups;
 mod message_index;
+mod message_vectors;
 mod question;
 mod rerank;
 mod search;

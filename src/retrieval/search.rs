@@ -140,7 +140,7 @@ impl<'a> Search<'a> {
 
     /// Adds the nearest messages by vector and learns the similarities of all candidates and their neighbours.
     fn add_vector_candidates(&mut self, candidates: &mut Vec<u32>) -> Result<()> {
-        let (Some(vectors), Some(vector)) = (self.index.vectors(), self.request.vector) else { return Ok(()) };
+        let (Some(vectors), Some(vector)) = (&self.index.vectors, self.request.vector) else { return Ok(()) };
         let entries = self.scope.timeline.entries();
         let allowed = |document: u32| entries.get(document as usize).is_some_and(|entry| self.admits(entry));
         let admits_all = self.request.conversation.is_none() && self.request.admits.is_none();

@@ -54,64 +54,6 @@ impl Graph {
         (self.base.len().next_multiple_of(1_024) * self.base.width() + self.upper.capacity()) * 4
     }
 
-    /// Where searches start, and its top layer.
-    pub(super) fn entry(&self) -> Option<(u32, usize)> {
-        self.entry.map(|row| (row, self.entry_level))
-    }
-
-    /// Upper layers that a row is on.
-    pub(super) fn upper_layers(&self, row: u32) -> usize {
-        if self.base.get(row)[1] == NONE { 0 } else { level_of(row) }
-    }
-
-    /// The next row in the chain of twins.
-    pub(super) fn twin(&self, row: u32) -> Option<u32> {
-        Some(self.base.get(row)[2]).filter(|twin| *twin != NONE)
-    }
-
-    /// Appends a row as it was linked before: its twin, and its links per layer, the base first. False where the
-    /// layers cannot be this row's. [`Graph::restore_entry`] checks the whole.
-    pub(super) fn restore_row(&mut self, twin: Option<u32>, layers: &[Vec<u32>]) -> bool {
-        let row = self.base.len() as u32;
-        let record = self.base.push();
-        (record[1], record[2]) = (NONE, twin.unwrap_or(NONE));
-        let fits = layers.iter().enumerate().all(|(layer, links)| links.len() <= room(layer));
-        if !fits || !(layers.len() == 1 || layers.len() == 1 + level_of(row)) {
-            return false;
-        }
-        self.open_layers(row, layers.len() - 1);
-        for (layer, links) in layers.iter().enumerate() {
-            self.set_links(layer, row, links);
-        }
-        true
-    }
-
-    /// Sets where searches start, after the last [`Graph::restore_row`]. False where any link, chain or the entry
-    /// leads to a row or layer that is not there, so that no search can run astray.
-    pub(super) fn restore_entry(&mut self, entry: Option<(u32, usize)>) -> bool {
-        let len = self.base.len() as u32;
-        let (mut followers, mut follower_count) = (Bits::with_len(len as usize), 0);
-        for row in 0..len {
-            for layer in 0..=self.upper_layers(row) {
-                let leads = |to: &u32| *to < len && self.upper_layers(*to) >= layer;
-                if !self.links(layer, row).iter().all(leads) {
-                    return false;
-                }
-            }
-            match self.twin(row) {
-                Some(twin) if twin >= len || !followers.insert(twin) => return false,
-                Some(_) => follower_count += 1,
-                None => {}
-            }
-        }
-        // Every chain begins at a row that follows none; what is not reached from there would go round for ever.
-        let chain = |row| std::iter::successors(self.twin(row), |twin| self.twin(*twin)).count();
-        let reached: usize = (0..len).filter(|row| !followers.contains(*row)).map(chain).sum();
-        let entry_fits = entry.map_or(len == 0, |(row, level)| row < len && self.upper_layers(row) >= level);
-        (self.entry, self.entry_level) = entry.map_or((None, 0), |(row, level)| (Some(row), level));
-        entry_fits && reached == follower_count
-    }
-
     /// Links the next row, which must exist in `rows`.
     pub(super) fn push(&mut self, rows: &Rows) {
         let row = self.base.len() as u32;
@@ -271,7 +213,7 @@ impl Graph {
     }
 
     /// The links of a row on one of its layers, 0 being the base.
-    pub(super) fn links(&self, layer: usize, row: u32) -> &[u32] {
+    fn links(&self, layer: usize, row: u32) -> &[u32] {
         let record = self.base.get(row);
         if layer == 0 {
             return &record[HEADER..HEADER + record[0] as usize];

@@ -2,7 +2,7 @@
 //!
 //! Each has a scalar form, which compilers turn into vector code natively, and on wasm with simd128 a hand-written one.
 //! Both give the same integers; `tests/vector_kernel.rs` holds them together on both targets. This is the only file
-//! with `unsafe`: sixteen-byte loads, each from a slice chunk of that length.
+//! with `unsafe`: sixteen-byte loads, each from a slice chunk of that length, and bytes read as int8.
 
 /// Dot product of two int8 rows. Values must lie in -127..=127 (never -128): two products are added in 16 bits.
 /// The shorter length counts.
@@ -32,6 +32,14 @@ pub fn dot_i16_i8(a: &[i16], b: &[i8]) -> i32 {
 #[must_use]
 pub fn hamming(a: &[u64], b: &[u64]) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
+}
+
+/// The same bytes, read as int8.
+#[inline]
+#[must_use]
+pub fn signed(bytes: &[u8]) -> &[i8] {
+    // SAFETY: both are one byte of the same size, alignment and validity, and the slice lives as long as the borrow.
+    unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
 /// Dot product of two f32 vectors of the same length, in sixteen running sums, which compilers keep in vector registers.

@@ -4,21 +4,23 @@
 //! index's part. The index is a cache over full vectors that live in storage: it can always be rebuilt from them.
 
 mod bits;
+mod codes;
 mod graph;
+mod id_table;
 #[cfg(feature = "instant-distance")]
 mod instant;
 #[allow(unsafe_code)] // the one file with SIMD loads; each states why it is sound
 pub mod kernel;
 mod quantise;
 mod rows;
+mod segment;
 mod slabs;
-mod snapshot;
 mod tiered;
 mod top;
 
 #[cfg(feature = "instant-distance")]
 pub use instant::InstantIndex;
-pub use snapshot::Restoration;
+pub use segment::{RowSegment, RowSegmentBuilder};
 pub use tiered::{TieredIndex, Tiers};
 
 use crate::error::{Code, Error, Result};
@@ -73,6 +75,26 @@ pub trait VectorIndex {
     /// As [`VectorIndex::insert`].
     fn similarities(&self, query: &[f32], ids: &[u32]) -> Result<Vec<Option<f32>>>;
 
+    /// Takes the rows of a segment in, each under the id that `ids` gives it, in place of what was there; rows without one
+    /// are left out. Searches then find them as if they had been inserted.
+    ///
+    /// # Errors
+    /// [`Code::EmbeddingDimensionMismatch`] for a segment of another length; the index is then as before.
+    fn attach(&mut self, segment: &RowSegment, ids: &dyn Fn(u32) -> Option<u32>) -> Result<()> {
+        segment.check_dimensions(self.dimensions())?;
+        for row in 0..segment.len() as u32 {
+            if let Some(id) = ids(row) {
+                self.insert(id, &segment.vector(row))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What 1-bit codes are relative to, for [`RowSegmentBuilder::new`]; `None` where there are none, or too few rows.
+    fn centre(&self) -> Option<&[f32]> {
+        None
+    }
+
     /// Grows a pending accelerator by at most about `budget` insertions; true while there is more to do. Results do
     /// not depend on it, only speed does. Without an accelerator there is nothing to do.
     fn grow(&mut self, _budget: usize) -> bool {
@@ -83,13 +105,7 @@ pub trait VectorIndex {
 /// The check that every implementation makes before it touches anything.
 fn check_vector(dimensions: usize, vector: &[f32]) -> Result<()> {
     if vector.len() != dimensions {
-        return Err(Error::new(
-            Code::EmbeddingDimensionMismatch,
-            format!(
-                "the vector has {} numbers and the index {dimensions}; give vectors of one model only",
-                vector.len()
-            ),
-        ));
+        return Err(dimension_mismatch(vector.len(), dimensions));
     }
     match vector.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
@@ -98,4 +114,11 @@ fn check_vector(dimensions: usize, vector: &[f32]) -> Result<()> {
             format!("the vector's number at position {position} is not finite; embed the text again"),
         )),
     }
+}
+
+fn dimension_mismatch(given: usize, dimensions: usize) -> Error {
+    Error::new(
+        Code::EmbeddingDimensionMismatch,
+        format!("the vector has {given} numbers and the index {dimensions}; give vectors of one model only"),
+    )
 }

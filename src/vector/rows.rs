@@ -1,18 +1,18 @@
 //! The quantised rows that every way of searching reads: int8 values, 1-bit codes, ids and tombstones.
 
 use super::bits::Bits;
+use super::codes::{centre_of, encode, encode_unit, words};
+use super::id_table::IdTable;
 use super::kernel::{dot_i8, dot_i16_i8, hamming};
 use super::quantise::{Query, quantise_row};
+use super::segment::RowSegment;
 use super::slabs::Slabs;
 use super::top::{Scored, Top};
-use crate::sorted_map::SortedMap;
 
 /// Rows are padded to whole SIMD loads.
 const ROW_ALIGNMENT: usize = 16;
 /// The centre of the codes is looked at again at this many rows, and at every doubling.
 const FIRST_CENTRE_ROWS: usize = 256;
-/// The centre is the mean of about so many rows, evenly spread: enough for its direction, and quick at any size.
-const CENTRE_SAMPLE_ROWS: usize = 16_384;
 /// Codes are made anew when the centre has moved by more than this share of a unit vector.
 const CENTRE_DRIFT: f32 = 0.05;
 
@@ -26,10 +26,11 @@ pub(super) struct Rows {
     dead: Bits,
     dead_count: usize,
     /// The last row of every id; it may be a tombstone.
-    by_id: SortedMap<u32, u32>,
+    by_id: IdTable,
     /// What the codes are relative to: a fixed mean, so that codes of one generation can be compared.
     centre: Vec<f32>,
-    next_centre_rows: usize,
+    /// Rows at which the centre is looked at again; `None` once it is that of a segment.
+    next_centre_rows: Option<usize>,
 }
 
 impl Rows {
@@ -42,14 +43,14 @@ impl Rows {
         Self {
             dimensions,
             values: Slabs::new(Self::padded(dimensions)),
-            codes: Slabs::new(dimensions.div_ceil(64)),
+            codes: Slabs::new(words(dimensions)),
             scales: Vec::new(),
             ids: Vec::new(),
             dead: Bits::default(),
             dead_count: 0,
-            by_id: SortedMap::new(),
+            by_id: IdTable::default(),
             centre: vec![0.0; dimensions],
-            next_centre_rows: FIRST_CENTRE_ROWS,
+            next_centre_rows: Some(FIRST_CENTRE_ROWS),
         }
     }
 
@@ -74,17 +75,9 @@ impl Rows {
         self.ids[row as usize]
     }
 
-    pub(super) fn scale(&self, row: u32) -> f32 {
-        self.scales[row as usize]
-    }
-
-    pub(super) fn values(&self, row: u32) -> &[i8] {
-        self.values.get(row)
-    }
-
     /// The live row of an id.
     pub(super) fn row_of(&self, id: u32) -> Option<u32> {
-        self.by_id.get(&id).copied().filter(|row| self.is_live(*row))
+        self.by_id.get(id).filter(|row| self.is_live(*row))
     }
 
     /// The numbers of the live rows.
@@ -92,15 +85,16 @@ impl Rows {
         (0..self.len() as u32).filter(|row| self.is_live(*row))
     }
 
-    /// What the codes are relative to, and at how many rows it is looked at again.
-    pub(super) fn centre(&self) -> (&[f32], usize) {
-        (&self.centre, self.next_centre_rows)
+    /// What the codes are relative to: zero until there are enough rows for a mean.
+    pub(super) fn centre(&self) -> &[f32] {
+        &self.centre
     }
 
-    /// Puts back a centre before the first row, so that restored rows get the codes that they had.
-    pub(super) fn restore_centre(&mut self, centre: Vec<f32>, next_centre_rows: usize) {
-        self.centre = centre;
-        self.next_centre_rows = next_centre_rows;
+    /// Takes the centre of a segment for good, unless that of another one is in use.
+    pub(super) fn adopt_centre(&mut self, centre: &[f32]) {
+        if self.next_centre_rows.take().is_some() && self.centre != centre {
+            self.set_centre(centre.to_vec());
+        }
     }
 
     /// The query in the form that rows are compared with; `None` where it has no direction.
@@ -118,18 +112,27 @@ impl Rows {
         true
     }
 
-    /// Appends a row as it was quantised before. `values` has the padded length.
-    pub(super) fn push_quantised(&mut self, id: u32, values: &[i8], scale: f32) {
-        let row = self.ids.len() as u32;
+    /// Appends a row of a segment for an id that has none.
+    pub(super) fn push_sealed(&mut self, id: u32, segment: &RowSegment, row: u32) {
+        self.append(id, segment.values(row), segment.scale(row));
+        segment.code(row, &self.centre, self.codes.push());
+    }
+
+    fn push_quantised(&mut self, id: u32, values: &[i8], scale: f32) {
+        self.append(id, values, scale);
+        encode(&self.centre, values, scale, self.codes.push());
+        if self.next_centre_rows.is_some_and(|rows| self.len() >= rows) {
+            self.next_centre_rows = Some(self.len().saturating_mul(2));
+            self.recentre();
+        }
+    }
+
+    /// Everything of a row but its code.
+    fn append(&mut self, id: u32, values: &[i8], scale: f32) {
+        self.by_id.set(id, self.ids.len() as u32);
         self.values.push().copy_from_slice(values);
         self.scales.push(scale);
         self.ids.push(id);
-        self.by_id.insert(id, row);
-        encode(&self.centre, values, scale, self.codes.push());
-        if self.len() >= self.next_centre_rows {
-            self.next_centre_rows = self.len().saturating_mul(2);
-            self.recentre();
-        }
     }
 
     /// Makes the row of this id a tombstone; false where there is none.
@@ -155,11 +158,14 @@ impl Rows {
         self.codes.truncate(live.len());
         self.scales.truncate(live.len());
         self.ids.truncate(live.len());
-        self.by_id = self.ids.iter().copied().zip(0..).collect();
+        self.by_id = IdTable::default();
+        self.ids.iter().zip(0..).for_each(|(id, row)| self.by_id.set(*id, row));
         self.dead.clear();
         self.dead_count = 0;
-        self.next_centre_rows = live.len().saturating_mul(2).max(FIRST_CENTRE_ROWS);
-        self.recentre();
+        if self.next_centre_rows.is_some() {
+            self.next_centre_rows = Some(live.len().saturating_mul(2).max(FIRST_CENTRE_ROWS));
+            self.recentre();
+        }
     }
 
     /// The cosine of a query and a row, in -1..=1.
@@ -211,45 +217,29 @@ impl Rows {
         self.values.get(a) == self.values.get(b)
     }
 
-    /// Bytes held in memory, without the map from ids (about 16 bytes a row).
+    /// Bytes held in memory.
     pub(super) fn memory_bytes(&self) -> usize {
         let rows = self.values.len().next_multiple_of(1_024);
-        rows * (self.values.width() + 8 * self.codes.width()) + self.scales.capacity() * 4 + self.ids.capacity() * 4
+        let of_rows = rows * (self.values.width() + 8 * self.codes.width());
+        of_rows + self.scales.capacity() * 4 + self.ids.capacity() * 4 + self.by_id.memory_bytes()
     }
 
     /// Takes the mean of the live rows as the centre of the codes, if it has moved, and makes all codes anew.
     fn recentre(&mut self) {
-        let stride = (self.live_count() / CENTRE_SAMPLE_ROWS).max(1);
-        let mut mean = vec![0.0f32; self.dimensions];
-        let mut count = 0.0f32;
-        for row in self.live().step_by(stride) {
-            let scale = self.scale(row);
-            for (sum, value) in mean.iter_mut().zip(self.values.get(row)) {
-                *sum += f32::from(*value) * scale;
-            }
-            count += 1.0;
-        }
-        mean.iter_mut().for_each(|sum| *sum /= count.max(1.0));
+        let live = self.live().map(|row| (self.values.get(row), self.scales[row as usize]));
+        let mean = centre_of(self.dimensions, self.live_count(), live);
         let drift: f32 = mean.iter().zip(&self.centre).map(|(new, old)| (new - old) * (new - old)).sum();
         if drift > CENTRE_DRIFT * CENTRE_DRIFT {
-            self.centre = mean;
-            for row in 0..self.len() as u32 {
-                encode(&self.centre, self.values.get(row), self.scales[row as usize], self.codes.get_mut(row));
-            }
+            self.set_centre(mean);
         }
     }
-}
 
-/// The code of a quantised row: one bit per dimension, set above the centre.
-fn encode(centre: &[f32], values: &[i8], scale: f32, code: &mut [u64]) {
-    encode_unit(centre, values.iter().map(|value| f32::from(*value) * scale), code);
-}
-
-/// The code of a direction.
-fn encode_unit(centre: &[f32], values: impl Iterator<Item = f32>, code: &mut [u64]) {
-    code.fill(0);
-    for (dimension, (value, centre)) in values.zip(centre).enumerate() {
-        code[dimension / 64] |= u64::from(value > *centre) << (dimension % 64);
+    /// Makes all codes anew.
+    fn set_centre(&mut self, centre: Vec<f32>) {
+        self.centre = centre;
+        for row in 0..self.len() as u32 {
+            encode(&self.centre, self.values.get(row), self.scales[row as usize], self.codes.get_mut(row));
+        }
     }
 }
 
