@@ -14,7 +14,6 @@ pub mod formats;
 mod hash;
 mod json_reader;
 mod json_text;
-pub mod lexical;
 pub mod message;
 pub mod model_answer;
 pub mod ports;
@@ -30,6 +29,7 @@ pub mod vector;
 #[cfg(feature = "wasm")]
 pub mod wasm;
 
+pub use throughline_lexical as lexical;
 pub use throughline_tokens::error;
 
 pub use error::{Code, Error, Result};

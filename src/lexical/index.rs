@@ -1,56 +1,37 @@
-//! The inverted index: takes one document at a time, forgets one by id.
+//! The inverted index: takes one document at a time or a sealed segment of them, forgets one by number.
 
-use super::analyzer::{Analyzer, Side, TermKind};
-use super::postings::Postings;
-use crate::sorted_map::SortedSet;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use super::analyzer::Analyzer;
+use super::bm25::{inverse_document_frequency, saturation};
+use super::postings::Posting;
+use super::question_terms::question_terms;
+use super::segment::LexicalSegment;
+use super::segment_builder::{GONE, SegmentBuilder};
 
-/// BM25 term saturation. Chat turns alone would take 0.9 and a length normalisation of 0.4 (Anserini's defaults, one
-/// point of recall more than 1.2 and 0.75); once windows and sessions are scored as well it makes no difference to them,
-/// and longer documents want 2 and 0.75 (Cranfield nDCG@10 38.5 against 35.9).
-pub const K1: f32 = 2.0;
-/// BM25 length normalisation; see [`K1`].
-pub const B: f32 = 0.75;
-
-/// Terms are hashed already: the table takes them as they are.
-#[derive(Clone, Copy, Debug, Default)]
-struct TermHasher(u64);
-
-impl Hasher for TermHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-}
-
-type TermTable<V> = HashMap<u64, V, BuildHasherDefault<TermHasher>>;
-
-/// An inverted index with BM25, over documents numbered from 0 in the order in which they were added.
+/// An inverted index with BM25, over documents numbered from 0 in the order in which they came.
 ///
-/// A removed document's number is not given again; its postings are skipped, and swept out once a quarter of the
-/// documents is gone. Every result is the same as that of an index built anew from the documents that are left, but for
-/// the numbers.
+/// It is a list of sealed segments and a part that grows, each with its own range of numbers. A removed document's number
+/// is not given again; its postings are skipped, and swept out of a part once a quarter of its documents is gone. Every
+/// result is the same as that of an index built anew from the documents that are left, but for the numbers.
 #[derive(Clone, Debug, Default)]
 pub struct LexicalIndex {
-    terms: TermTable<Postings>,
-    /// Terms per document, stop words left out, 65,535 at most; [`GONE`] marks a removed document.
+    sealed: Vec<Sealed>,
+    growing: SegmentBuilder,
+    growing_gone: u32,
+    /// Terms per document, stop words left out; [`GONE`] marks a removed document.
     lengths: Vec<u16>,
     live: usize,
-    gone_unswept: usize,
     total_length: u64,
-    frequencies: TermTable<u16>,
 }
 
-/// Length of a removed document. Real lengths stop one below.
-const GONE: u16 = u16::MAX;
+/// A sealed segment in its place.
+#[derive(Clone, Debug)]
+struct Sealed {
+    /// Number of its first document.
+    first: u32,
+    segment: LexicalSegment,
+    /// Removed documents whose postings are still in it.
+    gone: u32,
+}
 
 /// A document found by [`LexicalIndex::search`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +40,11 @@ pub struct LexicalHit {
     pub document: u32,
     /// BM25 score, 0 and up.
     pub score: f32,
+}
+
+/// Whether so many removed documents of all are worth a sweep.
+fn is_worth_sweeping(gone: u32, documents: u32) -> bool {
+    u64::from(gone) * 4 > documents.into()
 }
 
 impl LexicalIndex {
@@ -70,61 +56,111 @@ impl LexicalIndex {
 
     /// Adds a document and answers its number.
     pub fn add(&mut self, analyzer: &Analyzer, text: &str) -> u32 {
-        let document = u32::try_from(self.lengths.len()).unwrap_or(u32::MAX);
-        let mut length = 0_u16;
-        let frequencies = &mut self.frequencies;
-        frequencies.clear();
-        analyzer.terms(text, Side::Document, &mut |term| {
-            if term.kind != TermKind::StopWord {
-                length = length.saturating_add(1).min(GONE - 1);
-            }
-            let frequency = frequencies.entry(term.hash).or_insert(0);
-            *frequency = frequency.saturating_add(1);
-        });
-        for (hash, frequency) in frequencies.drain() {
-            match self.terms.entry(hash) {
-                std::collections::hash_map::Entry::Occupied(mut entry) => entry.get_mut().push(document, frequency),
-                std::collections::hash_map::Entry::Vacant(entry) => {
-                    entry.insert(Postings::One { document, frequency });
-                }
+        self.growing.add(analyzer, text);
+        let length = self.growing.lengths().last().copied().unwrap_or(0);
+        self.number(length)
+    }
+
+    /// Takes the documents of a segment in, in order, and answers the number of the first. Those that are not kept (asked
+    /// by their number in the segment) get a number as well, and are gone from the start.
+    pub fn attach(&mut self, segment: LexicalSegment, keep: &dyn Fn(u32) -> bool) -> u32 {
+        self.seal();
+        let first = self.next_number();
+        let mut gone = 0;
+        for (document, length) in (0..).zip(segment.lengths()) {
+            if length == GONE || keep(document) {
+                self.number(length);
+            } else {
+                self.number(GONE);
+                gone += 1;
             }
         }
+        self.attach_at(first, segment, gone);
+        first
+    }
+
+    fn attach_at(&mut self, first: u32, segment: LexicalSegment, gone: u32) {
+        if segment.is_empty() {
+            return;
+        }
+        let mut part = Sealed { first, segment, gone };
+        if is_worth_sweeping(gone, part.segment.len()) {
+            part.sweep(&self.lengths);
+        }
+        self.sealed.push(part);
+    }
+
+    /// Turns the part that grows into a segment.
+    fn seal(&mut self) {
+        if self.growing.is_empty() {
+            return;
+        }
+        let growing = std::mem::take(&mut self.growing);
+        self.growing_gone = 0;
+        let first = self.next_number() - growing.len();
+        if let Ok(segment) = LexicalSegment::open(growing.finish()) {
+            self.attach_at(first, segment, 0);
+        }
+    }
+
+    fn next_number(&self) -> u32 {
+        u32::try_from(self.lengths.len()).unwrap_or(u32::MAX)
+    }
+
+    fn number(&mut self, length: u16) -> u32 {
+        let document = self.next_number();
         self.lengths.push(length);
-        self.live += 1;
-        self.total_length += u64::from(length);
+        if length != GONE {
+            self.live += 1;
+            self.total_length += u64::from(length);
+        }
         document
+    }
+
+    /// Number of the first document in the part that grows.
+    fn growing_first(&self) -> u32 {
+        self.next_number() - self.growing.len()
     }
 
     /// Forgets a document; false when it is not there.
     pub fn remove(&mut self, document: u32) -> bool {
+        let growing_first = self.growing_first();
         let Some(length) = self.lengths.get_mut(document as usize).filter(|length| **length != GONE) else {
             return false;
         };
-        self.total_length -= u64::from(*length);
-        *length = GONE;
+        self.total_length -= u64::from(std::mem::replace(length, GONE));
         self.live -= 1;
-        self.gone_unswept += 1;
-        if self.gone_unswept * 4 > self.live + self.gone_unswept {
-            self.sweep();
+        if document >= growing_first {
+            self.growing.remove(document - growing_first);
+            self.growing_gone += 1;
+            if is_worth_sweeping(self.growing_gone, self.growing.len()) {
+                self.sweep_growing();
+            }
+        } else {
+            let after = self.sealed.partition_point(|part| part.first <= document);
+            if let Some(part) = after.checked_sub(1).and_then(|at| self.sealed.get_mut(at)) {
+                part.gone += 1;
+                if is_worth_sweeping(part.gone, part.segment.len()) {
+                    part.sweep(&self.lengths);
+                }
+            }
         }
         true
     }
 
-    /// Drops every trace of removed documents now; called by itself once a quarter is gone. Call it after an erasure.
+    /// Drops every trace of removed documents now; a part does it by itself once a quarter of it is gone. Call it after
+    /// an erasure.
     pub fn sweep(&mut self) {
-        if self.gone_unswept == 0 {
-            return;
+        for part in &mut self.sealed {
+            part.sweep(&self.lengths);
         }
-        let lengths = &self.lengths;
-        self.terms.retain(|_, postings| match postings.retained(|document| lengths[document as usize] != GONE) {
-            Some(kept) => {
-                *postings = kept;
-                true
-            }
-            None => false,
-        });
-        self.terms.shrink_to_fit();
-        self.gone_unswept = 0;
+        self.sweep_growing();
+    }
+
+    fn sweep_growing(&mut self) {
+        if std::mem::take(&mut self.growing_gone) > 0 {
+            self.growing.sweep();
+        }
     }
 
     /// Documents that are there.
@@ -151,7 +187,7 @@ impl LexicalIndex {
         self.lengths.get(document as usize).is_some_and(|length| *length != GONE)
     }
 
-    /// Terms in the document, stop words left out; 0 when it is not there.
+    /// Terms in the document, stop words left out, 65,534 at most; 0 when it is not there.
     #[must_use]
     pub fn length(&self, document: u32) -> u16 {
         self.lengths.get(document as usize).copied().filter(|length| *length != GONE).unwrap_or(0)
@@ -165,12 +201,20 @@ impl LexicalIndex {
 
     /// Calls `visit` with each document that holds the term and how often, in ascending order.
     pub fn for_each_posting(&self, term: u64, mut visit: impl FnMut(u32, u16)) {
-        if let Some(postings) = self.terms.get(&term) {
-            postings.for_each(|document, frequency| {
-                if self.lengths[document as usize] != GONE {
-                    visit(document, frequency);
-                }
-            });
+        let mut see = |first: u32, posting: Posting| {
+            let document = first + posting.document;
+            if self.contains(document) {
+                visit(document, posting.frequency);
+            }
+        };
+        for part in &self.sealed {
+            if let Some(list) = part.segment.list(term) {
+                list.reader().for_each(|posting| see(part.first, posting));
+            }
+        }
+        if let Some(list) = self.growing.list(term) {
+            let first = self.growing_first();
+            list.for_each(|posting| see(first, posting));
         }
     }
 
@@ -178,28 +222,34 @@ impl LexicalIndex {
     #[must_use]
     pub fn document_frequency(&self, term: u64) -> usize {
         let mut holders = 0;
-        self.for_each_posting(term, |_, _| holders += 1);
+        for part in &self.sealed {
+            let Some(list) = part.segment.list(term) else { continue };
+            holders += match part.gone {
+                0 => list.holders as usize,
+                _ => list.reader().filter(|posting| self.contains(part.first + posting.document)).count(),
+            };
+        }
+        if let Some(list) = self.growing.list(term) {
+            let first = self.growing_first();
+            match self.growing_gone {
+                0 => holders += list.holders() as usize,
+                _ => list.for_each(|posting| holders += usize::from(self.contains(first + posting.document))),
+            }
+        }
         holders
     }
 
-    /// Distinct terms.
-    #[must_use]
-    pub fn term_count(&self) -> usize {
-        self.terms.len()
-    }
-
-    /// Bytes held, near enough: table, postings, lengths.
+    /// Bytes held, near enough: segments, the part that grows, lengths.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let table = self.terms.capacity() * (size_of::<(u64, Postings)>() + 1) * 8 / 7;
-        let postings: usize = self.terms.values().map(Postings::heap_bytes).sum();
-        table + postings + self.lengths.capacity() * size_of::<u16>()
+        let sealed: usize = self.sealed.iter().map(|part| part.segment.bytes().len()).sum();
+        sealed + self.growing.memory_bytes() + self.lengths.capacity() * size_of::<u16>()
     }
 
     /// The best `limit` documents by plain BM25, best first, newest first among equals.
     ///
     /// Stop words of the question count only when there is nothing else in it. idf is squared, so that many common words
-    /// cannot outvote a rare one. [`crate::retrieval::MessageIndex`] does more; this is for texts without neighbours.
+    /// cannot outvote a rare one. The engine's message index does more; this is for texts without neighbours.
     #[must_use]
     pub fn search(&self, analyzer: &Analyzer, question: &str, limit: usize) -> Vec<LexicalHit> {
         let mut scores = vec![0.0_f32; self.capacity()];
@@ -228,44 +278,64 @@ impl LexicalIndex {
     }
 }
 
-/// Robertson's idf, never below 0: `ln(1 + (documents - holders + 0.5) / (holders + 0.5))`.
-#[must_use]
-pub fn inverse_document_frequency(documents: f32, holders: f32) -> f32 {
-    (((documents - holders).max(0.0) + 0.5) / (holders + 0.5)).ln_1p()
-}
-
-/// BM25's term weight for a frequency in a document of this length: 0 to `K1 + 1`.
-#[must_use]
-pub fn saturation(frequency: f32, length: f32, mean_length: f32) -> f32 {
-    frequency * (K1 + 1.0) / (frequency + K1 * (1.0 - B + B * length / mean_length))
-}
-
-/// A distinct term of a question.
-#[derive(Clone, Debug, PartialEq)]
-pub struct QuestionTerm {
-    /// What is looked up.
-    pub hash: u64,
-    /// Its kind at its first place.
-    pub kind: TermKind,
-    /// The folded text before stemming.
-    pub text: String,
-    /// Place of its word: terms of one compound share it.
-    pub position: usize,
-}
-
-/// The distinct terms that a question is looked up by, in order: without stop words, unless there is nothing else.
-#[must_use]
-pub fn question_terms(analyzer: &Analyzer, question: &str) -> Vec<QuestionTerm> {
-    let mut terms: Vec<QuestionTerm> = Vec::new();
-    let mut seen = SortedSet::new();
-    analyzer.terms(question, Side::Question, &mut |term| {
-        if seen.insert(term.hash) {
-            let text = term.text.to_owned();
-            terms.push(QuestionTerm { hash: term.hash, kind: term.kind, text, position: term.position });
+impl Sealed {
+    /// Drops every trace of removed documents: the segment is written anew, its documents keep their numbers.
+    fn sweep(&mut self, lengths: &[u16]) {
+        if std::mem::take(&mut self.gone) == 0 {
+            return;
         }
-    });
-    if terms.iter().any(|term| term.kind != TermKind::StopWord) {
-        terms.retain(|term| term.kind != TermKind::StopWord);
+        let is_gone =
+            |document: u32| lengths.get((self.first + document) as usize).is_none_or(|length| *length == GONE);
+        if let Ok(segment) = LexicalSegment::open(self.segment.without(&is_gone)) {
+            self.segment = segment;
+        }
     }
-    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Documents of every posting that is held, in whatever part.
+    fn held(index: &LexicalIndex, terms: &[u64]) -> Vec<u32> {
+        let mut held = Vec::new();
+        for term in terms {
+            for part in &index.sealed {
+                let list = part.segment.list(*term);
+                held.extend(list.iter().flat_map(|list| list.reader()).map(|posting| part.first + posting.document));
+            }
+            if let Some(list) = index.growing.list(*term) {
+                list.for_each(|posting| held.push(index.growing_first() + posting.document));
+            }
+        }
+        held
+    }
+
+    proptest! {
+        #[test]
+        fn a_sweep_leaves_nothing_of_what_was_removed(
+            texts in prop::collection::vec("[abc]( [abc]){0,3}", 1..40),
+            seals in prop::collection::vec(0..40_usize, 0..4),
+            removed in prop::collection::vec(0..40_u32, 0..40),
+        ) {
+            let analyzer = Analyzer::default();
+            let mut index = LexicalIndex::new();
+            for (at, text) in texts.iter().enumerate() {
+                if seals.contains(&at) {
+                    index.seal();
+                }
+                index.add(&analyzer, text);
+            }
+            for document in &removed {
+                index.remove(*document);
+            }
+            index.sweep();
+            let terms = ["a", "b", "c"].map(crate::hash_term);
+            let left = held(&index, &terms);
+            prop_assert!(left.iter().all(|document| !removed.contains(document)));
+            let holders: usize = terms.iter().map(|term| index.document_frequency(*term)).sum();
+            prop_assert_eq!(left.len(), holders);
+        }
+    }
 }

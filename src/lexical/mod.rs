@@ -1,19 +1,27 @@
-//! The lexical index: analyzer, postings, BM25.
+//! The lexical index: analyzer, postings in sealed segments and a part that grows, BM25.
 //!
-//! Pure: it knows documents by number and nothing of conversations; [`crate::retrieval`] scores windows and sessions
-//! over the same postings.
+//! Pure: it knows documents by number and nothing of conversations; the engine's retrieval scores windows and sessions
+//! over the same postings. A crate of its own because optimisation levels are set by crate: this one is built for speed.
 
 mod analyzer;
+mod bm25;
 mod fold;
 mod index;
 mod irregular;
 mod postings;
+mod question_terms;
+mod segment;
+mod segment_builder;
+mod segment_writer;
 mod stemmer;
 mod stop_words;
+mod term_table;
 
 pub use analyzer::{ANALYZER_VERSION, Analyzer, Side, Term, TermKind};
+pub use bm25::{B, K1, inverse_document_frequency, saturation};
 pub use fold::{fold_into, hash_term};
-pub use index::{
-    B, K1, LexicalHit, LexicalIndex, QuestionTerm, inverse_document_frequency, question_terms, saturation,
-};
+pub use index::{LexicalHit, LexicalIndex};
+pub use question_terms::{QuestionTerm, question_terms};
+pub use segment::LexicalSegment;
+pub use segment_builder::SegmentBuilder;
 pub use stop_words::is_stop_word;

@@ -1,0 +1,120 @@
+//! What takes new documents: a hash table of growing lists. Sealed, it is a segment.
+
+use super::analyzer::{Analyzer, Side, TermKind};
+use super::postings::{GrowingList, Posting};
+use super::segment_writer::SegmentWriter;
+use super::term_table::TermTable;
+use std::collections::hash_map::Entry;
+
+/// Length that marks a removed document. Real lengths stop one below.
+pub(crate) const GONE: u16 = u16::MAX;
+
+/// Documents on their way to a sealed segment, numbered from 0 in the order in which they are added.
+#[derive(Clone, Debug, Default)]
+pub struct SegmentBuilder {
+    terms: TermTable<GrowingList>,
+    lengths: Vec<u16>,
+    frequencies: TermTable<u16>,
+}
+
+impl SegmentBuilder {
+    /// A builder without documents.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the next document.
+    pub fn add(&mut self, analyzer: &Analyzer, text: &str) {
+        let document = self.len();
+        let mut length = 0_u16;
+        let frequencies = &mut self.frequencies;
+        frequencies.clear();
+        analyzer.terms(text, Side::Document, &mut |term| {
+            if term.kind != TermKind::StopWord {
+                length = length.saturating_add(1).min(GONE - 1);
+            }
+            let frequency = frequencies.entry(term.hash).or_insert(0);
+            *frequency = frequency.saturating_add(1);
+        });
+        for (hash, frequency) in frequencies.drain() {
+            let posting = Posting { document, frequency };
+            match self.terms.entry(hash) {
+                Entry::Occupied(mut entry) => entry.get_mut().push(posting),
+                Entry::Vacant(entry) => {
+                    entry.insert(GrowingList::One(posting));
+                }
+            }
+        }
+        self.lengths.push(length);
+    }
+
+    /// Documents in it.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        u32::try_from(self.lengths.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether it holds none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// The segment. The same documents give the same bytes.
+    #[must_use]
+    pub fn finish(&self) -> Vec<u8> {
+        let mut hashes: Vec<u64> = self.terms.keys().copied().collect();
+        hashes.sort_unstable();
+        let mut writer = SegmentWriter::new(&self.lengths);
+        let mut postings = Vec::new();
+        for hash in hashes {
+            if let Some(list) = self.terms.get(&hash) {
+                postings.clear();
+                list.for_each(|posting| {
+                    if self.lengths.get(posting.document as usize).is_some_and(|length| *length != GONE) {
+                        postings.push(posting);
+                    }
+                });
+                writer.add_term(hash, &postings);
+            }
+        }
+        writer.finish()
+    }
+
+    pub(crate) fn list(&self, term: u64) -> Option<&GrowingList> {
+        self.terms.get(&term)
+    }
+
+    pub(crate) fn lengths(&self) -> &[u16] {
+        &self.lengths
+    }
+
+    /// Marks a document as removed.
+    pub(crate) fn remove(&mut self, document: u32) {
+        if let Some(length) = self.lengths.get_mut(document as usize) {
+            *length = GONE;
+        }
+    }
+
+    /// Drops every trace of removed documents.
+    pub(crate) fn sweep(&mut self) {
+        let lengths = &self.lengths;
+        self.terms.retain(|_, list| match list.retained(|document| lengths[document as usize] != GONE) {
+            Some(kept) => {
+                *list = kept;
+                true
+            }
+            None => false,
+        });
+        self.terms.shrink_to_fit();
+        self.frequencies = TermTable::default();
+    }
+
+    /// Bytes held, near enough: table, lists, lengths.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let table = self.terms.capacity() * (size_of::<(u64, GrowingList)>() + 1) * 8 / 7;
+        let lists: usize = self.terms.values().map(GrowingList::heap_bytes).sum();
+        table + lists + self.lengths.capacity() * size_of::<u16>()
+    }
+}
