@@ -29,7 +29,7 @@ fn add_chat(index: &mut MessageIndex, conversation: u32, language: usize) {
 }
 
 /// Recall at 1, 5 and 10, in percent, of the questions in this language.
-fn recalls(index: &MessageIndex, conversation: Option<u32>, language: usize) -> [f64; 3] {
+fn recalls(index: &MessageIndex, language: usize) -> [f64; 3] {
     let questions = rows(include_str!("languages/questions.json"));
     let mut sums = [0.0; 3];
     for question in &questions {
@@ -39,7 +39,7 @@ fn recalls(index: &MessageIndex, conversation: Option<u32>, language: usize) -> 
             .search(&SearchRequest {
                 text,
                 vector: None,
-                conversation,
+                conversation: None,
                 current_conversation: None,
                 admits: None,
                 top_k: 10,
@@ -58,10 +58,6 @@ fn recalls(index: &MessageIndex, conversation: Option<u32>, language: usize) -> 
                 hits.iter().position(is_it).unwrap_or(usize::MAX)
             })
             .collect();
-        if std::env::var_os("SHOW_MISSES").is_some() && places.iter().all(|place| *place >= 1) {
-            let found: Vec<u32> = hits.iter().take(5).map(|hit| hit.seq).collect();
-            println!("{:9} {places:?} {wanted:?} {found:?} {text}", LANGUAGES[language]);
-        }
         for (sum, cut) in sums.iter_mut().zip([1, 5, 10]) {
             let found = places.iter().filter(|place| **place < cut).count();
             *sum += found as f64 / wanted.len().min(cut) as f64;
@@ -70,17 +66,26 @@ fn recalls(index: &MessageIndex, conversation: Option<u32>, language: usize) -> 
     sums.map(|sum| 100.0 * sum / questions.len() as f64)
 }
 
+/// How far a language may be below English, in points, at rank 1, 5 and 10. The goal is 5 points of recall at 10; at 1
+/// mostly the message that asks stands before the one that answers.
+const MARGINS: [f64; 3] = [10.0, 5.0, 5.0];
+
 #[test]
 fn each_language_finds_as_much_as_english() {
     let mut together = MessageIndex::new(Analyzer::default(), None);
     for language in 0..LANGUAGES.len() {
         add_chat(&mut together, language as u32, language);
     }
+    let mut english = None;
     for (language, name) in LANGUAGES.iter().enumerate() {
         let mut index = MessageIndex::new(Analyzer::default(), None);
         add_chat(&mut index, language as u32, language);
-        let [at_1, at_5, at_10] = recalls(&index, None, language);
-        let [among_1, among_5, among_10] = recalls(&together, None, language);
-        println!("{name:9} alone {at_1:.1} {at_5:.1} {at_10:.1}, in one store with the others {among_1:.1} {among_5:.1} {among_10:.1}");
+        let (alone, among) = (recalls(&index, language), recalls(&together, language));
+        println!("{name:9} R@1, 5, 10 alone {alone:.1?}, in one store with the others {among:.1?}");
+        let (english_alone, english_among) = *english.get_or_insert((alone, among));
+        for cut in 0..MARGINS.len() {
+            assert!(alone[cut] >= english_alone[cut] - MARGINS[cut], "{name} {alone:?}");
+            assert!(among[cut] >= english_among[cut] - MARGINS[cut], "{name} {among:?}");
+        }
     }
 }

@@ -1,12 +1,16 @@
 //! The analyzer: text to terms. Its version is stored with every index built by it.
 
 use super::fold::{fold_into, hash_term, is_invisible, is_mark};
+use super::function_words::{cover, hangul_stem, is_hangul_function_word};
 use super::stemmer::stem_into;
 use super::stop_words::is_stop_word;
 use std::borrow::Cow;
 
-/// Raised whenever the same text can give other terms: an index built by another version must be built anew.
-pub const ANALYZER_VERSION: u32 = 1;
+/// Raised whenever the same text can give other terms, of either side: an index built by another version must be built
+/// anew. It covers what this file, the folding, the stemmer and its irregular forms, the stop words and the function
+/// words say. NFKC is the host's: newer Unicode tables change terms only for characters that were not assigned before.
+/// Version 2 takes the endings off Hangul words.
+pub const ANALYZER_VERSION: u32 = 2;
 
 /// Longest piece that is cut into sub-words. Longer ones (base64, minified code) are one term.
 const MAX_SPLIT_BYTES: usize = 64;
@@ -54,7 +58,8 @@ pub enum Side {
 ///
 /// Unicode words, folded in case, width and accents, stemmed where they are English. Runs of letters, digits and
 /// underscores joined by single `. - / : @ + # \` are kept whole and in parts (`src/main.rs:42`, `buildApiMessages`).
-/// Hangul gives bigrams and the whole word, Han and Kana bigrams, Thai, Lao, Khmer and Burmese bi- and trigrams.
+/// Hangul gives bigrams and the word without its endings, Han and Kana bigrams, Thai, Lao, Khmer and Burmese bi- and
+/// trigrams; in a question the grams of Korean, Japanese, Chinese and Thai function words are stop words.
 #[derive(Clone, Copy, Debug)]
 pub struct Analyzer {
     normalize: fn(&str) -> String,
@@ -139,7 +144,8 @@ impl Analyzer {
     /// Calls `emit` with every term of the text, in order; a term that occurs twice comes twice.
     pub fn terms(&self, text: &str, side: Side, emit: &mut dyn FnMut(Term<'_>)) {
         let text = self.normalized(text);
-        let mut scan = Scan { text: &text, side, folded: String::new(), stemmed: String::new(), emit };
+        let mut scan =
+            Scan { text: &text, side, folded: String::new(), stemmed: String::new(), covered: Vec::new(), emit };
         scan.run();
     }
 }
@@ -149,6 +155,8 @@ struct Scan<'a> {
     side: Side,
     folded: String,
     stemmed: String,
+    /// Of the run that is read: which characters are parts of function words. Empty for a document.
+    covered: Vec<bool>,
     emit: &'a mut dyn FnMut(Term<'_>),
 }
 
@@ -251,37 +259,79 @@ impl Scan<'_> {
         }
     }
 
+    /// Emits the n-grams of a run. In a question those that have to do with function words are stop words, but for what
+    /// is too short to have a gram of its own.
     fn grams(&mut self, run: &str, size: usize, position: usize) {
         let mut starts = run.char_indices().map(|(start, _)| start);
         let mut ends = run.char_indices().map(|(start, _)| start).chain([run.len()]).skip(size);
+        let mut first = 0;
         while let (Some(start), Some(end)) = (starts.next(), ends.next()) {
-            self.emit_raw(&run[start..end], TermKind::Gram, position);
+            let kind = self.gram_kind(first, &run[start..end], size);
+            self.emit_raw(&run[start..end], kind, position);
+            first += 1;
         }
     }
 
+    fn gram_kind(&self, first: usize, gram: &str, size: usize) -> TermKind {
+        let covered = self.covered.get(first..first + size).unwrap_or_default();
+        let Some(open) = covered.iter().position(|covered| !covered).filter(|_| covered.contains(&true)) else {
+            return if covered.first() == Some(&true) { TermKind::StopWord } else { TermKind::Gram };
+        };
+        // It crosses a border: it stands for the open piece only where that has no gram of its own.
+        let is_open = |covered: &&bool| !**covered;
+        let before = self.covered[..first + open].iter().rev().take_while(is_open).count();
+        let after = self.covered[first + open..].iter().take_while(is_open).count();
+        let stands_alone = gram.chars().nth(open).is_some_and(|open| class_of(open) == Class::Han);
+        if before + after < size && !stands_alone { TermKind::Gram } else { TermKind::StopWord }
+    }
+
     fn hangul(&mut self, run: &str, position: usize) {
-        let length = run.chars().count();
-        if length != 2 {
-            self.emit_raw(run, TermKind::Gram, position);
+        let stem = hangul_stem(run);
+        let (all, kept) = (run.chars().count(), stem.chars().count());
+        let is_function_word = self.side == Side::Question && is_hangul_function_word(run, stem);
+        self.covered.clear();
+        self.covered.resize(all, is_function_word);
+        for covered in &mut self.covered[kept..] {
+            *covered = true;
+        }
+        // A stem of two syllables is its own bigram.
+        if kept != 2 {
+            let kind = if is_function_word { TermKind::StopWord } else { TermKind::Gram };
+            self.emit_raw(stem, kind, position);
         }
         self.grams(run, 2, position);
     }
 
+    /// Finds the function words of a question's run.
+    fn cover(&mut self, run: &str) {
+        self.covered.clear();
+        if self.side == Side::Question {
+            cover(run, &mut self.covered);
+        }
+    }
+
     fn han_and_kana(&mut self, run: &str, position: usize) {
+        self.cover(run);
         let is_single = run.chars().nth(1).is_none();
         if !is_single {
             self.grams(run, 2, position);
         }
-        if is_single || self.side == Side::Document {
-            for (start, character) in run.char_indices() {
-                if is_single || class_of(character) == Class::Han {
-                    self.emit_raw(&run[start..start + character.len_utf8()], TermKind::Gram, position);
-                }
+        for (index, (start, character)) in run.char_indices().enumerate() {
+            let is_alone = self.side == Side::Question && self.is_alone(index);
+            if is_single || (class_of(character) == Class::Han && (is_alone || self.side == Side::Document)) {
+                self.emit_raw(&run[start..start + character.len_utf8()], TermKind::Gram, position);
             }
         }
     }
 
+    /// Whether a character stands alone between function words.
+    fn is_alone(&self, index: usize) -> bool {
+        let is_open = |index: usize| self.covered.get(index) == Some(&false);
+        is_open(index) && !is_open(index.wrapping_sub(1)) && !is_open(index + 1)
+    }
+
     fn unspaced(&mut self, run: &str, position: usize) {
+        self.cover(run);
         let length = run.chars().take(3).count();
         if length < 3 || self.side == Side::Document {
             self.grams(run, length.min(2), position);
@@ -392,7 +442,9 @@ mod tests {
 
     #[test]
     fn scripts_without_spaces() {
-        assert_eq!(terms("데이터베이스를", Side::Question).len(), 7);
+        assert_eq!(terms("서버를", Side::Question), ["서버"]);
+        assert_eq!(terms("데이터베이스에서는", Side::Question).len(), 6);
+        assert_eq!(terms("데이터베이스", Side::Document).len(), 6);
         assert_eq!(terms("数据库", Side::Question), ["数据", "据库"]);
         assert_eq!(terms("数据库", Side::Document), ["数据", "据库", "数", "据", "库"]);
         assert_eq!(terms("猫", Side::Question), ["猫"]);

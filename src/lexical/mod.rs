@@ -6,6 +6,7 @@
 mod analyzer;
 mod bm25;
 mod fold;
+mod function_words;
 mod index;
 mod irregular;
 mod postings;
