@@ -1,120 +1,89 @@
-// `npm run bench [-- --json] [--sizes 1000,10000]`: what the built package costs in Chromium. One run, one browser, fresh
-// database per size; medians and p95 over many calls. Callbacks (the embedder) are subtracted from what they are part of.
+// `npm run bench`: what the built package costs in Chromium, in tables. bench/README.md names the options.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpus, loadavg } from "node:os";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { OWN_VECTORS, OWN_WORDS, PEER_VECTORS, PEER_WORDS, runHybrid, runVectors, runWords } from "../bench/index-run.mjs";
+import { buildIndexes, installPeers, openSite } from "../bench/site.mjs";
+import { tables } from "../bench/tables.mjs";
+import { runWholeEngine } from "../bench/whole-engine-run.mjs";
 import { build } from "./build.mjs";
-import { serve } from "./serve.mjs";
-import { ROOT, ensureChromium, main } from "./toolchain.mjs";
+import { dataFolder } from "./serve.mjs";
+import { Stop, main } from "./toolchain.mjs";
 
-const SWITCHES = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const QUERIES = 200;
+const PARTS = ["package", "words", "vectors", "hybrid"];
+const REAL_ROWS = 40_000;
+/** Messages of `--corpus` are cut to about so many characters. */
+const MESSAGE_CHARACTERS = 150;
+
+function option(name, otherwise) {
+  const at = process.argv.indexOf(`--${name}`);
+  return at >= 0 && process.argv[at + 1] !== undefined ? process.argv[at + 1] : otherwise;
+}
+
+function readOptions() {
+  const has = (name) => process.argv.includes(`--${name}`);
+  const all = has("all");
+  const numbers = (text) => text.split(",").map(Number);
+  const only = option("only", undefined);
+  const parts = only === undefined ? (all || has("peers") ? PARTS : ["package"]) : only.split(",");
+  const unknown = parts.find((part) => !PARTS.includes(part));
+  if (unknown !== undefined) throw new Stop(`There is no part "${unknown}". The parts are ${PARTS.join(", ")}.`);
+  const sizes = option("sizes", all ? "1000,10000,100000" : undefined);
+  return {
+    all, parts, peers: all || has("peers"), json: has("json"),
+    packageSizes: numbers(sizes ?? "1000,10000"), indexSizes: numbers(sizes ?? "10000").filter((size) => size >= 5_000),
+    vectorSizes: numbers(option("vectors", all ? "100000" : "10000")),
+    repeats: Number(option("repeats", "3")), queries: Number(option("queries", "200")), opens: Number(option("opens", "5")),
+    modes: option("modes", "hybrid,words").split(","), engines: option("engines", undefined)?.split(","), corpus: option("corpus", undefined), out: option("out", undefined),
+  };
+}
 
 async function bench() {
-  const json = process.argv.includes("--json");
-  const at = process.argv.indexOf("--sizes");
-  const sizes = (at >= 0 ? process.argv[at + 1] : "1000,10000").split(",").map(Number);
+  const options = readOptions();
+  // The answer is what is printed last; what is under way is told beside it.
   const log = console.log;
-  if (json) console.log = console.error;
-  const { browser: executablePath } = await ensureChromium();
-  await build();
-  const site = mkdtempSync(join(tmpdir(), "throughline-bench-"));
-  writeFileSync(join(site, "index.html"), `<!doctype html><title>t</title><script type="module" src="page.js"></script>`);
-  writeFileSync(join(site, "page.js"), `import * as throughline from "/throughline/index.js";\nimport { createStaticEmbedder } from "/throughline/static-embedder.js";\n${pageSide}\nglobalThis.measure = (size, words, queries) => measure(throughline, createStaticEmbedder, size, words, queries);\ndocument.title = "ready";`);
-  // Isolated, so that the page's clock has steps of 5 microseconds.
-  const headers = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
-  const server = await serve({ port: 0, mounts: { "/throughline/": join(ROOT, "dist"), "/": site }, headers });
-  const { chromium } = await import("playwright-core");
-  const browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0, args: SWITCHES });
+  console.log = console.error;
+  const say = (text) => console.error(`- ${text}`);
+  const has = (part) => options.parts.includes(part);
+  if (has("package")) await build();
+  if (options.parts.some((part) => part !== "package")) await buildIndexes();
+  if (options.peers) await installPeers();
+  const chosen = (own, peers) => [...own, ...(options.peers ? peers : [])].filter((name) => options.engines === undefined || options.engines.includes(name));
+  const words = has("words") ? chosen(OWN_WORDS, PEER_WORDS) : [];
+  const vectors = has("vectors") ? chosen(OWN_VECTORS, PEER_VECTORS) : [];
+  const data = dataFolder();
+  const files = options.corpus === undefined ? {} : { "texts.json": JSON.stringify(readTexts(options.corpus)) };
+  const site = await openSite({ engines: [...words, ...vectors, "throughline-messages"], files, data });
+  const report = { browser: `Chromium ${site.version}`, processors: `${cpus().length} x ${cpus()[0]?.model.trim()}`, load: [loadavg()[0]] };
   try {
-    const results = [];
-    for (const size of sizes) {
-      const page = await (await browser.newContext()).newPage();
-      await page.goto(server.url);
-      await page.waitForFunction(() => document.title === "ready");
-      results.push(...(await page.evaluate(([size, words, queries]) => globalThis.measure(size, words, queries), [size, sampleWords(), QUERIES])));
-      await page.close();
-    }
-    console.log = log;
-    const report = { browser: `Chromium ${browser.version()}`, messagesOfWords: "12 to 60 words of the sample conversation", results };
-    if (json) console.log(JSON.stringify(report, undefined, 2));
-    else print(report);
+    const run = { repeats: options.repeats, textsUrl: options.corpus === undefined ? undefined : "/texts.json", say };
+    if (words.length > 0) report.words = await runWords(site, { ...run, engines: words, sizes: options.indexSizes });
+    if (vectors.length > 0) report.vectors = await runVectors(site, { ...run, engines: vectors, queries: options.queries, datasets: datasets(options, data) });
+    if (has("hybrid")) report.hybrid = await runHybrid(site, { ...run, sizes: options.indexSizes });
+    if (has("package")) report.package = await runWholeEngine(site, { sizes: options.packageSizes, queries: options.queries, opens: options.opens, modes: options.modes, say });
   } finally {
-    await browser.close();
-    await server.close();
-    rmSync(site, { recursive: true, force: true });
+    await site.close();
   }
+  report.load.push(loadavg()[0]);
+  if (options.out !== undefined) writeFileSync(options.out, JSON.stringify(report, undefined, 2));
+  log(options.json ? JSON.stringify(report, undefined, 2) : tables(report));
 }
 
-/** The words of the sample conversation, with their frequencies. */
-function sampleWords() {
-  const conversation = JSON.parse(readFileSync(join(ROOT, "www/sample/conversation.json"), "utf8"));
-  const messages = Array.isArray(conversation) ? conversation : conversation.messages;
-  return messages.flatMap(({ content }) => (typeof content === "string" ? content.split(/\s+/u) : [])).filter((word) => word !== "");
+/** Real vectors where they are, made-up ones beyond. */
+function datasets({ vectorSizes }, data) {
+  const real = data === undefined ? [] : [{ name: "real", size: REAL_ROWS, real: { rows: "/data/paragraphs/vectors.minilm384.f16", queries: "/data/paragraphs/queries.minilm384.f16" } }];
+  return [...real, ...vectorSizes.map((size) => ({ name: "made up", size }))];
 }
 
-function print({ browser, results }) {
-  console.log(`\n${browser}\n`);
-  console.log("| messages | what | runs | median ms | p95 ms |\n|---|---|---|---|---|");
-  for (const { size, what, runs, median, p95, bytes } of results) {
-    if (bytes !== undefined) console.log(`| ${size} | ${what} | | ${(bytes / 1e6).toFixed(1)} MB | |`);
-    else console.log(`| ${size} | ${what} | ${runs} | ${median.toFixed(2)} | ${p95.toFixed(2)} |`);
-  }
+/** The texts of a folder's files, cut into messages at the ends of paragraphs and, in long ones, of sentences. */
+function readTexts(folder) {
+  const files = readdirSync(folder).filter((name) => /\.(txt|md)$/.test(name)).sort();
+  const paragraphs = files.flatMap((name) => readFileSync(join(folder, name), "utf8").split(/\n\s*\n/u));
+  const texts = paragraphs.flatMap((paragraph) => paragraph.replaceAll(/\s+/gu, " ").trim().match(new RegExp(`.{${MESSAGE_CHARACTERS},}?[.!?](?= |$)|.+$`, "gu")) ?? []);
+  const usable = texts.map((text) => text.trim()).filter((text) => text.split(" ").length >= 6);
+  if (usable.length === 0) throw new Stop(`There is no .txt or .md file with text in ${folder}.`);
+  return usable;
 }
-
-/** Runs in the page. */
-const pageSide = String.raw`
-async function measure({ createMemory }, createStaticEmbedder, size, words, queries) {
-  let seed = 42;
-  const random = (below) => { seed = (seed * 1664525 + 1013904223) >>> 0; return Math.floor((seed / 2 ** 32) * below); };
-  const sentence = (length) => Array.from({ length }, () => words[random(words.length)]).join(" ");
-  const shipped = await createStaticEmbedder();
-  let callback = 0;
-  const embedder = { ...shipped, embed: async (texts, options) => {
-    const begin = performance.now();
-    try { return await shipped.embed(texts, options); } finally { callback += performance.now() - begin; }
-  } };
-  const message = (index) => ({ id: "m" + index, role: index % 2 ? "assistant" : "user", content: "Note " + index + ": " + sentence(12 + random(48)), createdAt: 1.7e12 + index * 60000 + Math.floor(index / 40) * 8.64e7 });
-  const rows = [];
-  const timed = async (call) => { callback = 0; const begin = performance.now(); await call(); return performance.now() - begin - callback; };
-  const row = (what, times) => {
-    times.sort((a, b) => a - b);
-    const pick = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))];
-    rows.push({ size, what, runs: times.length, median: pick(0.5), p95: pick(0.95) });
-  };
-  const open = () => createMemory({ userId: "bench-" + size, embedder });
-  let memory = await open();
-  await memory.conversations.create({ id: "c" });
-  const all = Array.from({ length: size }, (_, index) => message(index));
-  row("append, 500 at once, per message", await (async () => {
-    const times = [];
-    for (let first = 0; first < size; first += 500) times.push((await timed(() => memory.append("c", all.slice(first, first + 500)))) / 500);
-    return times;
-  })());
-  row("embed and index everything, per message", [(await timed(() => memory.settled())) / size]);
-  const repeat = async (runs, call) => { const times = []; for (let run = 0; run < runs; run += 1) times.push(await timed(() => call(run))); return times; };
-  await memory.close();
-  row("open (createMemory)", await repeat(5, async () => { const opened = await open(); await opened.close(); }));
-  row("open to first context", await repeat(5, async () => {
-    const opened = await open();
-    await opened.buildContext({ conversationId: "c", question: "What did note 7 say?" });
-    await opened.close();
-  }));
-  memory = await open();
-  await memory.buildContext({ conversationId: "c", question: "warm up" });
-  const question = (run) => "What was said about " + sentence(5) + " in note " + random(size) + "?";
-  row("recall", await repeat(queries, (run) => memory.recall(question(run), { conversationId: "c" })));
-  row("buildContext, retrieving", await repeat(queries, (run) => memory.buildContext({ conversationId: "c", question: question(run), retrieval: "always" })));
-  row("buildContext, no retrieval", await repeat(queries, (run) => memory.buildContext({ conversationId: "c", question: question(run), retrieval: "never" })));
-  let index = size;
-  row("append, one message", await repeat(queries, () => memory.append("c", message(index++))));
-  await memory.settled();
-  const stats = await memory.stats();
-  rows.push({ size, what: "in storage", bytes: stats.storageBytes }, { size, what: "WebAssembly memory", bytes: stats.wasmBytes });
-  await memory.close();
-  return rows;
-}
-`;
 
 await main(bench);

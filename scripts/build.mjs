@@ -64,7 +64,8 @@ function withoutLocalPaths(target) {
   return ["--config", `target.${target}.rustflags=${JSON.stringify(flags)}`];
 }
 
-function optimise(from, to) {
+/** wasm-opt, for size, with the features that the engine is built with. */
+export function optimise(from, to) {
   return run(process.execPath, [
     join(ROOT, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, "-Oz", "--converge",
     "--enable-simd", "--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext",

@@ -45,7 +45,7 @@ async function lint() {
   await check("clippy", "cargo", ["clippy", "--workspace", "--all-targets", "--features", "tiktoken,instant-distance", "--", "-D", "warnings"]);
   await check("clippy for WebAssembly", "cargo", ["clippy", "--target", WASM_TARGET, "--features", "wasm", "--lib", "--", "-D", "warnings"]);
   await build();
-  await check("eslint", process.execPath, ["node_modules/eslint/bin/eslint.js", ...["js", "scripts", "tests", "www"].filter(isThere)]);
+  await check("eslint", process.execPath, ["node_modules/eslint/bin/eslint.js", ...["js", "scripts", "bench", "tests", "www"].filter(isThere)]);
   const projects = isThere("www") ? ["tsconfig.json", "tsconfig.www.json"] : ["tsconfig.json"];
   for (const project of projects) {
     await check(`types of ${project}`, process.execPath, ["node_modules/typescript/bin/tsc", "--noEmit", "-p", project]);

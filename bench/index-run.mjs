@@ -1,0 +1,68 @@
+// Runs the engines that search in memory, ours and the peers, one after the other in one browser.
+
+export const OWN_WORDS = ["throughline-messages", "throughline-words"];
+export const PEER_WORDS = ["minisearch", "minisearch-prefix", "flexsearch", "orama"];
+export const OWN_VECTORS = ["throughline-auto", "throughline-exact", "throughline-codes", "throughline-hnsw"];
+export const PEER_VECTORS = ["plain-scan", "hnswlib", "edgevec", "orama-vectors"];
+
+/** Engines that take minutes or gigabytes beyond so many rows: measured up to there. */
+const MOST_ROWS = { "minisearch-prefix": 20_000, "orama-vectors": 20_000, "edgevec": 100_000, "hnswlib": 100_000, "plain-scan": 100_000, "throughline-exact": 1_000_000 };
+
+/** Search by words. */
+export async function runWords(site, { engines, sizes, repeats, textsUrl, say }) {
+  const results = [];
+  for (const size of sizes) {
+    for (const engine of engines.filter((name) => size <= (MOST_ROWS[name] ?? Infinity))) {
+      say(`Words: ${engine}, ${size} messages`);
+      const result = await attempt(() => site.withWorker(async ({ step, memoryBytes }) => {
+        const { settings } = await step("prepareWords", { engine, size, textsUrl });
+        const before = await memoryBytes();
+        const built = await step("buildWords", {});
+        const memory = (await memoryBytes()) - before;
+        return { settings, ...built, memory, ...(await step("measureWords", { repeats })) };
+      }));
+      results.push({ engine, size, ...result });
+    }
+  }
+  return results;
+}
+
+/** Search by vectors. `datasets`: `{ name, size, real? }`. */
+export async function runVectors(site, { engines, datasets, queries, repeats, say }) {
+  const results = [];
+  for (const { name, size, real } of datasets) {
+    let truth;
+    for (const engine of engines.filter((each) => size <= (MOST_ROWS[each] ?? Infinity))) {
+      say(`Vectors: ${engine}, ${name}`);
+      const result = await attempt(() => site.withWorker(async ({ step, memoryBytes }) => {
+        const prepared = await step("prepareVectors", { engine, size, queries, real, truth });
+        truth = prepared.truth;
+        const before = await memoryBytes();
+        const built = await step("buildVectors", {});
+        const memory = (await memoryBytes()) - before;
+        return { settings: prepared.settings, ...built, memory, ...(await step("measureVectors", { repeats })) };
+      }));
+      results.push({ engine, dataset: name, size, isReal: real !== undefined, ...result });
+    }
+  }
+  return results;
+}
+
+/** Our own search by both. */
+export async function runHybrid(site, { sizes, repeats, textsUrl, say }) {
+  const results = [];
+  for (const size of sizes) {
+    say(`Hybrid: ${size} messages`);
+    results.push({ size, ...(await attempt(() => site.withWorker(({ step }) => step("measureHybrid", { size, choice: "auto", repeats, textsUrl })))) });
+  }
+  return results;
+}
+
+/** An engine that fails is told in the table; the others are measured all the same. */
+async function attempt(run) {
+  try {
+    return await run();
+  } catch (error) {
+    return { failed: String(error instanceof Error ? error.message : error).split("\n")[0] };
+  }
+}
