@@ -1,3 +1,6 @@
+/** One leaves what finalizers free. */
+const COLLECTIONS = 3;
+
 /**
  * Follows the heap of a page's worker through the DevTools protocol.
  *
@@ -27,8 +30,7 @@ export async function watchWorkerHeap(page) {
   return {
     bytes: async () => {
       if (worker === undefined) return undefined;
-      await ask("HeapProfiler.collectGarbage");
-      await ask("HeapProfiler.collectGarbage");
+      for (let round = 0; round < COLLECTIONS; round += 1) await ask("HeapProfiler.collectGarbage");
       const usage = await ask("Runtime.getHeapUsage");
       return usage === undefined ? undefined : usage.usedSize + (usage.embedderHeapUsedSize ?? 0) + (usage.backingStorageSize ?? 0);
     },

@@ -63,6 +63,7 @@ impl Words {
     }
 
     /// Texts as a sealed segment.
+    #[allow(clippy::needless_pass_by_value)] // as wasm-bindgen gives it
     #[must_use]
     pub fn seal(&self, texts: Vec<String>) -> Vec<u8> {
         let mut builder = SegmentBuilder::new();
