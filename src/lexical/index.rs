@@ -218,6 +218,34 @@ impl LexicalIndex {
         }
     }
 
+    /// The same for the documents from `range.0` on and before `range.1` alone.
+    #[inline]
+    pub(crate) fn for_each_in(&self, term: u64, range: (u32, u32), mut visit: impl FnMut(u32, u16)) {
+        let mut see = |first: u32, posting: Posting| {
+            let document = first + posting.document;
+            if self.contains(document) {
+                visit(document, posting.frequency);
+            }
+        };
+        for part in &self.sealed {
+            let (from, to) = (range.0.saturating_sub(part.first), range.1.saturating_sub(part.first));
+            if from < part.segment.len()
+                && to > 0
+                && let Some(list) = part.segment.list(term)
+            {
+                list.reader_in(from, to).for_each(|posting| see(part.first, posting));
+            }
+        }
+        if let Some(list) = self.growing.list(term) {
+            let first = self.growing_first();
+            list.for_each(|posting| {
+                if (range.0..range.1).contains(&(first + posting.document)) {
+                    see(first, posting);
+                }
+            });
+        }
+    }
+
     /// How many documents hold the term.
     #[must_use]
     pub fn document_frequency(&self, term: u64) -> usize {

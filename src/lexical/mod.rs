@@ -5,6 +5,7 @@
 
 mod analyzer;
 mod bm25;
+mod evidence;
 mod fold;
 mod function_words;
 mod index;
@@ -16,13 +17,16 @@ mod segment_builder;
 mod segment_writer;
 mod stemmer;
 mod stop_words;
+mod surroundings;
 mod term_table;
 
 pub use analyzer::{ANALYZER_VERSION, Analyzer, Side, Term, TermKind};
 pub use bm25::{B, K1, inverse_document_frequency, saturation};
+pub use evidence::{AskedTerm, Figures, Scope, Workspace};
 pub use fold::{fold_into, hash_term};
 pub use index::{LexicalHit, LexicalIndex};
 pub use question_terms::{QuestionTerm, question_terms};
 pub use segment::LexicalSegment;
 pub use segment_builder::SegmentBuilder;
 pub use stop_words::is_stop_word;
+pub use surroundings::{Link, NONE, Surroundings};

@@ -35,6 +35,8 @@ pub struct LexicalSegment {
 pub(crate) struct SealedList<'a> {
     /// Documents in it, removed ones included.
     pub holders: u32,
+    /// A fixed-width entry for each block; empty where there is one block.
+    directory: &'a [u8],
     postings: &'a [u8],
     documents: u32,
 }
@@ -42,6 +44,16 @@ pub(crate) struct SealedList<'a> {
 impl<'a> SealedList<'a> {
     pub fn reader(&self) -> PostingReader<'a> {
         PostingReader::new(self.postings, 0, self.documents)
+    }
+
+    /// The postings of documents from `from`, or a little before it, on to before `to`: whole blocks are passed over.
+    pub fn reader_in(&self, from: u32, to: u32) -> PostingReader<'a> {
+        let entries = self.directory.as_chunks::<DIRECTORY_ENTRY_BYTES>().0;
+        let before = entries.partition_point(|entry| u32_at(entry, 0).is_some_and(|last| last < from));
+        let skipped = before.checked_sub(1).and_then(|last| entries.get(last));
+        let start = skipped.and_then(|entry| Some((u32_at(entry, 4)? as usize, u32_at(entry, 0)?.checked_add(1)?)));
+        let (at, next) = start.unwrap_or((0, 0));
+        PostingReader::new(self.postings.get(at..).unwrap_or_default(), next, self.documents.min(to))
     }
 }
 
@@ -174,7 +186,8 @@ impl LexicalSegment {
         let holders = u32::try_from(read_varint(&mut rest)?).ok()?;
         let blocks = (holders as usize).div_ceil(BLOCK);
         let directory = if blocks > 1 { DIRECTORY_ENTRY_BYTES.checked_mul(blocks)? } else { 0 };
-        Some(SealedList { holders, postings: rest.get(directory..)?, documents: self.documents })
+        let (directory, postings) = rest.split_at_checked(directory)?;
+        Some(SealedList { holders, directory, postings, documents: self.documents })
     }
 }
 

@@ -1,16 +1,16 @@
 //! Messages found by words and by meaning.
 
-use super::evidence::{Evidence, Scope};
 use super::message_vectors::MessageVectors;
 use super::question::{Question, asks, name_words};
 use super::rerank::Scores;
-use super::search::Search;
-use super::timeline::{Entry, NONE, Timeline};
+use super::search::{Search, asked_terms};
+use super::timeline::{Entry, Timeline};
 use crate::config::{RetrievalPolicy, Scope as RetrievalScope};
 use crate::error::{Code, Error, Result};
-use crate::lexical::{Analyzer, LexicalIndex};
+use crate::lexical::{Analyzer, LexicalIndex, NONE, Scope, Workspace};
 use crate::message::{Role, Seq};
 use crate::vector::{RowSegment, VectorIndex};
+use std::cell::RefCell;
 
 /// A message to index.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +103,9 @@ pub struct SearchResult {
     pub confidence: f32,
 }
 
+/// Messages that are looked at for the best coverage.
+const COVERAGE_CANDIDATES: usize = 128;
+
 pub(super) struct Speaker {
     name: String,
     /// Hashes of the words of the name.
@@ -120,6 +123,8 @@ pub struct MessageIndex {
     pub(super) vectors: Option<MessageVectors>,
     pub(super) timeline: Timeline,
     pub(super) speakers: Vec<Speaker>,
+    /// Memory that one search leaves to the next.
+    workspace: RefCell<Workspace>,
 }
 
 impl MessageIndex {
@@ -127,7 +132,14 @@ impl MessageIndex {
     #[must_use]
     pub fn new(analyzer: Analyzer, vectors: Option<Box<dyn VectorIndex>>) -> Self {
         let vectors = vectors.map(MessageVectors::new);
-        Self { analyzer, lexical: LexicalIndex::new(), vectors, timeline: Timeline::default(), speakers: Vec::new() }
+        Self {
+            analyzer,
+            lexical: LexicalIndex::new(),
+            vectors,
+            timeline: Timeline::default(),
+            speakers: Vec::new(),
+            workspace: RefCell::default(),
+        }
     }
 
     /// The analyzer in use.
@@ -167,7 +179,7 @@ impl MessageIndex {
     /// Bytes held by words and metadata, without the vectors.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.lexical.memory_bytes() + size_of_val(self.timeline.entries()) + self.lexical.capacity() * 4
+        self.lexical.memory_bytes() + self.timeline.memory_bytes() + self.workspace.borrow().memory_bytes()
     }
 
     /// The document of a message.
@@ -211,12 +223,8 @@ impl MessageIndex {
             asks: asks(document.text),
             content_hash: self.analyzer.content_hash(document.text),
             is_live: true,
-            previous: NONE,
-            next: NONE,
-            head: number,
             place: 0,
             terms: self.lexical.length(number),
-            session_terms: 0,
         });
         Some(number)
     }
@@ -316,9 +324,27 @@ impl MessageIndex {
     /// The best share of the question's terms, by idf, that any message has ([`Scores::coverage`]), 0 to 1.
     #[must_use]
     pub fn best_coverage(&self, question: &str) -> f32 {
-        let scope = Scope::new(&self.timeline, &self.lexical, None);
         let question = Question::new(&self.analyzer, question, f64::NAN);
-        Evidence::gather(&scope, &question).coverage.into_iter().fold(0.0, f32::max)
+        let scope = self.scope(None);
+        let mut workspace = self.workspace.take();
+        workspace.gather(&scope, &asked_terms(&question));
+        let documents = workspace.best(&scope, COVERAGE_CANDIDATES, &|_| true);
+        let figures = workspace.figures(&scope, &documents);
+        self.workspace.replace(workspace);
+        figures.iter().map(|figures| figures.coverage).fold(0.0, f32::max)
+    }
+
+    /// What a search by words sees: all messages, or those of a conversation.
+    pub(super) fn scope(&self, conversation: Option<u32>) -> Scope<'_> {
+        let surroundings = self.timeline.surroundings();
+        let Some(conversation) = conversation else {
+            return Scope::all(&self.lexical, surroundings, self.timeline.sessions());
+        };
+        let (documents, sessions, terms) = self
+            .timeline
+            .track(conversation)
+            .map_or((&[][..], 0, 0), |track| (&track.documents[..], track.sessions, track.terms));
+        Scope::only(&self.lexical, surroundings, documents, sessions, terms)
     }
 
     /// Drops every trace of removed messages from memory; call it after an erasure.
@@ -331,7 +357,10 @@ impl MessageIndex {
     /// # Errors
     /// Those of [`VectorIndex::search`]: a question vector of another length, or with NaN or infinity in it.
     pub fn search(&self, request: &SearchRequest<'_>) -> Result<SearchResult> {
-        Search::new(self, request).run()
+        let mut workspace = self.workspace.take();
+        let result = Search::new(self, request).run(&mut workspace);
+        self.workspace.replace(workspace);
+        result
     }
 }
 

@@ -24,7 +24,6 @@
 //! (three of ten, 0.7 points of recall).
 
 mod dates;
-mod evidence;
 mod gate;
 mod gate_words;
 mod groups;

@@ -22,6 +22,7 @@
 //! other conversations were not in the sum; `examples/eval.rs` prints them as "held out".
 
 use crate::config::RetrievalPolicy;
+use crate::lexical::Figures;
 use serde::Serialize;
 
 /// Weights of the granularities in the keyword signal.
@@ -97,29 +98,19 @@ pub struct Scores {
     pub cosine: Option<f32>,
 }
 
-/// Lexical figures of one candidate.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LexicalFigures {
-    pub context: f32,
-    pub window: f32,
-    pub session: f32,
-    /// BM25 of the message before, where it asks.
-    pub answered: f32,
-}
-
 /// Highest figures among all that were found: what the keyword signal is scaled by.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LexicalScale {
-    best: LexicalFigures,
+    best: Figures,
     ideal: f32,
 }
 
 impl LexicalScale {
     pub fn new(ideal: f32) -> Self {
-        Self { best: LexicalFigures::default(), ideal }
+        Self { best: Figures::default(), ideal }
     }
 
-    pub fn see(&mut self, figures: &LexicalFigures) {
+    pub fn see(&mut self, figures: &Figures) {
         self.best.context = self.best.context.max(figures.context);
         self.best.window = self.best.window.max(figures.window);
         self.best.session = self.best.session.max(figures.session);
@@ -127,7 +118,7 @@ impl LexicalScale {
     }
 
     /// The granularities fused, 0 to 1.
-    pub fn fused(&self, figures: &LexicalFigures) -> f32 {
+    pub fn fused(&self, figures: &Figures) -> f32 {
         let least = (LEAST_IDEAL * self.ideal).max(1e-6);
         CONTEXT * figures.context / self.best.context.max(least)
             + WINDOW * figures.window / self.best.window.max(least)

@@ -1,15 +1,17 @@
 //! One search: candidates by words and by vectors, their figures, the rerank.
 
 use super::dates::day_of;
-use super::evidence::{Evidence, Scope};
 use super::message_index::{Hit, MessageIndex, Mode, SearchRequest, SearchResult};
 use super::question::Question;
-use super::rerank::{self, ClosenessFigures, LexicalFigures, LexicalScale, MessageFigures, Scores};
-use super::timeline::{Entry, NONE};
+use super::rerank::{self, ClosenessFigures, LexicalScale, MessageFigures, Scores};
+use super::timeline::{Entry, Timeline};
 use crate::error::Result;
+use crate::lexical::{AskedTerm, Figures, NONE, QuestionTerm, TermKind, Workspace};
 
 /// Candidates that each list gives to the rerank.
 const LEXICAL_CANDIDATES: usize = 256;
+/// Messages whose exact figures the lexical candidates are chosen by.
+const LEXICAL_CONTENDERS: usize = 384;
 const VECTOR_CANDIDATES: usize = 256;
 /// Messages whose mean similarity stands for the background of a question.
 const BACKGROUND_SAMPLE: usize = 128;
@@ -38,44 +40,42 @@ impl Closeness {
         Some((above / (1.0 - self.background).max(0.05)).clamp(0.0, 1.0))
     }
 
-    fn set(&mut self, entry: &Entry, document: u32, similarity: f32) {
+    fn set(&mut self, head: u32, document: u32, similarity: f32) {
         self.similarities[document as usize] = similarity + KNOWN;
         let closeness = self.of(document).unwrap_or(0.0);
-        let best = &mut self.best_of_session[entry.head as usize];
+        let best = &mut self.best_of_session[head as usize];
         *best = best.max(closeness);
     }
+}
+
+/// A message that may be a hit.
+struct Candidate {
+    document: u32,
+    figures: Figures,
+    /// The figures of words, fused.
+    fused: f32,
 }
 
 /// A search under way.
 pub(super) struct Search<'a> {
     index: &'a MessageIndex,
     request: &'a SearchRequest<'a>,
-    scope: Scope<'a>,
     question: Question,
-    evidence: Evidence,
     closeness: Option<Closeness>,
 }
 
 impl<'a> Search<'a> {
     pub fn new(index: &'a MessageIndex, request: &'a SearchRequest<'a>) -> Self {
-        let scope = Scope::new(&index.timeline, &index.lexical, request.conversation);
         let question = Question::new(&index.analyzer, request.text, request.now_ms);
-        let evidence = Evidence::gather(&scope, &question);
-        Self { index, request, scope, question, evidence, closeness: None }
+        Self { index, request, question, closeness: None }
     }
 
-    pub fn run(&mut self) -> Result<SearchResult> {
-        let (scale, mut fused) = self.lexical_candidates();
-        let best_fused = fused.iter().map(|(fused, _)| *fused).fold(0.0, f32::max);
-        if fused.len() > LEXICAL_CANDIDATES {
-            fused.select_nth_unstable_by(LEXICAL_CANDIDATES, |left, right| self.order(*left, *right));
-            fused.truncate(LEXICAL_CANDIDATES);
-        }
-        let mut candidates: Vec<u32> = fused.into_iter().map(|(_, document)| document).collect();
-        self.add_vector_candidates(&mut candidates)?;
+    pub fn run(&mut self, workspace: &mut Workspace) -> Result<SearchResult> {
+        let (candidates, best_fused) = self.candidates(workspace)?;
+        self.learn_closeness(&candidates)?;
         let mode = if self.closeness.is_some() { Mode::Hybrid } else { Mode::Lexical };
         let confidence = self.confidence(&candidates);
-        let mut hits = self.rerank(&candidates, &scale, best_fused);
+        let mut hits = self.rerank(&candidates, best_fused);
         for hit in &mut hits {
             hit.score *= confidence;
         }
@@ -90,7 +90,7 @@ impl<'a> Search<'a> {
 
     /// Best first; among equals the newest, then by conversation and seq, highest first: the same whatever the numbers.
     fn order(&self, left: (f32, u32), right: (f32, u32)) -> std::cmp::Ordering {
-        let entries = self.scope.timeline.entries();
+        let entries = self.timeline().entries();
         let (one, other) = (&entries[left.1 as usize], &entries[right.1 as usize]);
         let place = |entry: &Entry| (entry.conversation, entry.seq);
         right
@@ -100,73 +100,76 @@ impl<'a> Search<'a> {
             .then_with(|| place(other).cmp(&place(one)))
     }
 
+    fn timeline(&self) -> &Timeline {
+        &self.index.timeline
+    }
+
     fn admits(&self, entry: &Entry) -> bool {
         entry.is_live
             && self.request.conversation.is_none_or(|conversation| conversation == entry.conversation)
             && self.request.admits.is_none_or(|admits| admits(entry.conversation, entry.seq))
     }
 
-    fn lexical_figures(&self, document: u32, entry: &Entry) -> LexicalFigures {
-        let at = document as usize;
-        LexicalFigures {
-            context: self.evidence.context[at],
-            window: self.evidence.window[at],
-            session: self.evidence.session[entry.head as usize],
-            answered: self.answers(entry).map_or(0.0, |previous| self.evidence.message[previous as usize]),
+    /// What may be a hit, by words or by vector, with the figures of words; and the best of these, fused.
+    fn candidates(&self, workspace: &mut Workspace) -> Result<(Vec<Candidate>, f32)> {
+        let entries = self.timeline().entries();
+        let scope = self.index.scope(self.request.conversation);
+        workspace.gather(&scope, &asked_terms(&self.question));
+        let admits = |document: u32| entries.get(document as usize).is_some_and(|entry| self.admits(entry));
+        let mut documents = workspace.best(&scope, LEXICAL_CONTENDERS, &admits);
+        let nearest = self.nearest(&admits)?;
+        let mut by_words = documents.clone();
+        crate::sorting::sort(&mut by_words);
+        documents.extend(nearest.iter().filter(|document| by_words.binary_search(document).is_err()));
+        let mut scale = LexicalScale::new(workspace.ideal());
+        let figures = workspace.figures(&scope, &documents);
+        for figures in &figures {
+            scale.see(figures);
         }
+        let found = documents.into_iter().zip(figures);
+        let mut candidates: Vec<Candidate> =
+            found.map(|(document, figures)| Candidate { document, figures, fused: scale.fused(&figures) }).collect();
+        let best_fused = candidates.iter().map(|candidate| candidate.fused).fold(0.0, f32::max);
+        if candidates.len() > LEXICAL_CANDIDATES {
+            candidates.select_nth_unstable_by(LEXICAL_CANDIDATES, |left, right| {
+                self.order((left.fused, left.document), (right.fused, right.document))
+            });
+            let rest = candidates.split_off(LEXICAL_CANDIDATES);
+            candidates.extend(rest.into_iter().filter(|rest| nearest.binary_search(&rest.document).is_ok()));
+        }
+        Ok((candidates, best_fused))
     }
 
-    /// The message before, where it asks.
-    fn answers(&self, entry: &Entry) -> Option<u32> {
-        self.scope.timeline.entry(entry.previous).filter(|previous| previous.asks).map(|_| entry.previous)
-    }
-
-    fn lexical_candidates(&self) -> (LexicalScale, Vec<(f32, u32)>) {
-        let entries = self.scope.timeline.entries();
-        let mut scale = LexicalScale::new(self.evidence.ideal);
-        let mut found = Vec::with_capacity(self.evidence.touched.len());
-        for document in &self.evidence.touched {
-            let entry = &entries[*document as usize];
-            if self.admits(entry) {
-                scale.see(&self.lexical_figures(*document, entry));
-                found.push((0.0, *document));
-            }
-        }
-        for (fused, document) in &mut found {
-            *fused = scale.fused(&self.lexical_figures(*document, &entries[*document as usize]));
-        }
-        (scale, found)
-    }
-
-    /// Adds the nearest messages by vector and learns the similarities of all candidates and their neighbours.
-    fn add_vector_candidates(&mut self, candidates: &mut Vec<u32>) -> Result<()> {
-        let (Some(vectors), Some(vector)) = (&self.index.vectors, self.request.vector) else { return Ok(()) };
-        let entries = self.scope.timeline.entries();
-        let allowed = |document: u32| entries.get(document as usize).is_some_and(|entry| self.admits(entry));
+    /// The nearest messages by vector, in order of their numbers.
+    fn nearest(&self, admits: &dyn Fn(u32) -> bool) -> Result<Vec<u32>> {
+        let (Some(vectors), Some(vector)) = (&self.index.vectors, self.request.vector) else { return Ok(Vec::new()) };
         let admits_all = self.request.conversation.is_none() && self.request.admits.is_none();
-        let nearest = vectors.search(vector, VECTOR_CANDIDATES, (!admits_all).then_some(&allowed))?;
-        let sample = self.background_sample();
-        let known: Vec<f32> = vectors.similarities(vector, &sample)?.into_iter().flatten().collect();
+        let nearest = vectors.search(vector, VECTOR_CANDIDATES, (!admits_all).then_some(admits))?;
+        // The index may hold rows of messages that are gone meanwhile.
+        let mut nearest: Vec<u32> =
+            nearest.iter().map(|neighbour| neighbour.id).filter(|document| admits(*document)).collect();
+        crate::sorting::sort(&mut nearest);
+        nearest.dedup();
+        Ok(nearest)
+    }
+
+    /// Learns the similarities of all candidates and their neighbours.
+    fn learn_closeness(&mut self, candidates: &[Candidate]) -> Result<()> {
+        let (Some(vectors), Some(vector)) = (&self.index.vectors, self.request.vector) else { return Ok(()) };
+        let entries = self.timeline().entries();
+        let known: Vec<f32> = vectors.similarities(vector, &self.background_sample())?.into_iter().flatten().collect();
         if known.is_empty() {
             return Ok(());
         }
         let (assumed, weight) = ASSUMED_BACKGROUND;
         let background = (known.iter().sum::<f32>() + assumed * weight) / (known.len() as f32 + weight);
-        let mut is_candidate = vec![false; entries.len()];
-        for document in candidates.iter() {
-            is_candidate[*document as usize] = true;
-        }
-        // The index may hold rows of messages that are gone meanwhile.
-        for neighbour in nearest.iter().filter(|neighbour| allowed(neighbour.id)) {
-            if !std::mem::replace(&mut is_candidate[neighbour.id as usize], true) {
-                candidates.push(neighbour.id);
-            }
-        }
-        let mut ids = candidates.clone();
-        for document in candidates.iter() {
-            for neighbour in self.scope.timeline.neighbours(*document) {
-                if neighbour != NONE && !std::mem::replace(&mut is_candidate[neighbour as usize], true) {
-                    ids.push(neighbour);
+        let mut is_asked_for = vec![false; entries.len()];
+        let mut ids = Vec::new();
+        for candidate in candidates {
+            let neighbours = self.timeline().surroundings().neighbours(candidate.document);
+            for document in [candidate.document].into_iter().chain(neighbours) {
+                if document != NONE && !std::mem::replace(&mut is_asked_for[document as usize], true) {
+                    ids.push(document);
                 }
             }
         }
@@ -174,7 +177,7 @@ impl<'a> Search<'a> {
             Closeness { similarities: vec![0.0; entries.len()], best_of_session: vec![0.0; entries.len()], background };
         for (document, similarity) in ids.iter().zip(vectors.similarities(vector, &ids)?) {
             if let Some(similarity) = similarity {
-                closeness.set(&entries[*document as usize], *document, similarity);
+                closeness.set(self.timeline().surroundings().head(*document), *document, similarity);
             }
         }
         self.closeness = Some(closeness);
@@ -183,36 +186,33 @@ impl<'a> Search<'a> {
 
     /// Messages of the scope, evenly spaced.
     fn background_sample(&self) -> Vec<u32> {
-        let total = self.scope.documents as usize;
+        let total = self.index.scope(self.request.conversation).documents();
         let step = total.div_ceil(BACKGROUND_SAMPLE).max(1);
-        let tracks = self.scope.timeline.tracks();
+        let tracks = self.timeline().tracks();
         let in_scope = tracks.filter(|(id, _)| self.request.conversation.is_none_or(|wanted| wanted == **id));
         in_scope.flat_map(|(_, track)| &track.documents).step_by(step).copied().collect()
     }
 
-    fn rerank(&self, candidates: &[u32], scale: &LexicalScale, best_fused: f32) -> Vec<Hit> {
-        let entries = self.scope.timeline.entries();
-        let closenesses: Vec<Option<f32>> = candidates
-            .iter()
-            .map(|document| rerank::closeness(&self.closeness_figures(*document, &entries[*document as usize])))
-            .collect();
+    fn rerank(&self, candidates: &[Candidate], best_fused: f32) -> Vec<Hit> {
+        let entries = self.timeline().entries();
+        let closenesses: Vec<Option<f32>> =
+            candidates.iter().map(|candidate| rerank::closeness(&self.closeness_figures(candidate.document))).collect();
         let best_closeness = closenesses.iter().flatten().copied().fold(0.0, f32::max);
         let identifiers = self.identifier_shares(candidates);
         candidates
             .iter()
             .zip(closenesses)
             .zip(identifiers)
-            .map(|((document, closeness), identifiers)| {
+            .map(|((candidate, closeness), identifiers)| {
+                let Candidate { document, figures, fused } = candidate;
                 let entry = &entries[*document as usize];
-                let message = self.message_figures(*document, entry, identifiers);
-                let figures = self.lexical_figures(*document, entry);
-                let at = *document as usize;
+                let message = self.message_figures(entry, figures.coverage, identifiers);
                 let scores = Scores {
                     semantic: closeness.map(|closeness| rerank::semantic(closeness, best_closeness, &message)),
-                    keyword: rerank::keyword(scale.fused(&figures), best_fused, &message),
+                    keyword: rerank::keyword(*fused, best_fused, &message),
                     recency: message.age_days.map(|age| rerank::recency(age, self.request.policy)),
                     reference: rerank::reference(&message),
-                    message: self.evidence.message[at],
+                    message: figures.message,
                     window: figures.window,
                     session: figures.session,
                     coverage: message.coverage,
@@ -231,12 +231,11 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    fn confidence(&self, candidates: &[u32]) -> f32 {
-        let coverage = candidates.iter().map(|document| self.evidence.coverage[*document as usize]);
-        let best_closeness = self
-            .closeness
-            .as_ref()
-            .map(|closeness| candidates.iter().filter_map(|document| closeness.of(*document)).fold(0.0, f32::max));
+    fn confidence(&self, candidates: &[Candidate]) -> f32 {
+        let coverage = candidates.iter().map(|candidate| candidate.figures.coverage);
+        let best_closeness = self.closeness.as_ref().map(|closeness| {
+            candidates.iter().filter_map(|candidate| closeness.of(candidate.document)).fold(0.0, f32::max)
+        });
         rerank::confidence(coverage.fold(0.0, f32::max), best_closeness)
     }
 
@@ -247,29 +246,30 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn closeness_figures(&self, document: u32, entry: &Entry) -> ClosenessFigures {
+    fn closeness_figures(&self, document: u32) -> ClosenessFigures {
         let Some(closeness) = &self.closeness else { return ClosenessFigures::default() };
+        let surroundings = self.timeline().surroundings();
         let [previous, next, second_before, second_after] =
-            self.scope.timeline.neighbours(document).map(|neighbour| closeness.of(neighbour).unwrap_or(0.0));
+            surroundings.neighbours(document).map(|neighbour| closeness.of(neighbour).unwrap_or(0.0));
         ClosenessFigures {
             own: closeness.of(document),
             previous,
             next,
             second_before,
             second_after,
-            best_of_session: closeness.best_of_session[entry.head as usize],
-            answered: self.answers(entry).and_then(|previous| closeness.of(previous)).unwrap_or(0.0),
+            best_of_session: closeness.best_of_session[surroundings.head(document) as usize],
+            answered: surroundings.answered(document).and_then(|previous| closeness.of(previous)).unwrap_or(0.0),
         }
     }
 
-    fn message_figures(&self, document: u32, entry: &Entry, identifiers: f32) -> MessageFigures {
+    fn message_figures(&self, entry: &Entry, coverage: f32, identifiers: f32) -> MessageFigures {
         let day = day_of(entry.created_at_ms)
             .map_or(0.0, |day| self.question.times.iter().map(|time| time.fit(day)).fold(0.0, f32::max));
         let age = (self.request.now_ms - entry.created_at_ms) / 86_400_000.0;
         MessageFigures {
             terms: entry.terms,
             asks: entry.asks,
-            coverage: self.evidence.coverage[document as usize],
+            coverage,
             is_named_speaker: self.is_named_speaker(entry),
             identifiers,
             day,
@@ -285,16 +285,16 @@ impl<'a> Search<'a> {
     }
 
     /// For each candidate the share of the question's identifiers that stand in it.
-    fn identifier_shares(&self, candidates: &[u32]) -> Vec<f32> {
+    fn identifier_shares(&self, candidates: &[Candidate]) -> Vec<f32> {
         let mut shares = vec![0.0; candidates.len()];
         if self.question.identifiers.is_empty() {
             return shares;
         }
-        let mut sorted: Vec<(u32, usize)> = candidates.iter().copied().zip(0..).collect();
+        let mut sorted: Vec<(u32, usize)> = candidates.iter().map(|candidate| candidate.document).zip(0..).collect();
         crate::sorting::sort(&mut sorted);
         let each = 1.0 / self.question.identifiers.len() as f32;
         for identifier in &self.question.identifiers {
-            self.scope.lexical.for_each_posting(*identifier, |document, _| {
+            self.index.lexical.for_each_posting(*identifier, |document, _| {
                 if let Ok(found) = sorted.binary_search_by_key(&document, |(candidate, _)| *candidate) {
                     shares[sorted[found].1] += each;
                 }
@@ -302,4 +302,16 @@ impl<'a> Search<'a> {
         }
         shares
     }
+}
+
+/// The terms of a question, as the lexical index is asked for them.
+pub(super) fn asked_terms(question: &Question) -> Vec<AskedTerm> {
+    let is_hangul_word = |text: &str| {
+        text.starts_with(|first| matches!(first, '\u{AC00}'..='\u{D7AF}')) && text.chars().nth(2).is_some()
+    };
+    let asked = |term: &QuestionTerm| {
+        let is_optional = term.kind == TermKind::Gram && is_hangul_word(&term.text);
+        AskedTerm { hash: term.hash, is_optional }
+    };
+    question.terms.iter().map(asked).collect()
 }

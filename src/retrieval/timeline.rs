@@ -1,5 +1,6 @@
 //! Where each document stands: its conversation, its neighbours, its session.
 
+use crate::lexical::{NONE, Surroundings};
 use crate::message::{Role, Seq};
 use crate::sorted_map::SortedMap;
 
@@ -10,9 +11,6 @@ pub const SESSION_GAP_MS: f64 = 6.0 * 3_600_000.0;
 /// A session also ends after this many messages, so that a chat without pauses (or an import without times) still has
 /// sessions that say something.
 pub const SESSION_MAX_MESSAGES: u32 = 48;
-
-/// "No document", in links.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// What is kept of a message beside its postings and its vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,18 +26,10 @@ pub(super) struct Entry {
     /// Hash of its text without regard to form.
     pub content_hash: u64,
     pub is_live: bool,
-    /// Document before it in the same session, or [`NONE`].
-    pub previous: u32,
-    /// Document after it in the same session, or [`NONE`].
-    pub next: u32,
-    /// First document of its session.
-    pub head: u32,
     /// Position in its session, from 0.
     pub place: u32,
     /// Terms in it.
     pub terms: u16,
-    /// In a session's first document: terms of the whole session.
-    pub session_terms: u32,
 }
 
 /// One conversation's documents in order of seq, with sums.
@@ -54,6 +44,7 @@ pub(super) struct Track {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
     entries: Vec<Entry>,
+    surroundings: Surroundings,
     tracks: SortedMap<u32, Track>,
     sessions: u64,
 }
@@ -61,6 +52,10 @@ pub(super) struct Timeline {
 impl Timeline {
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
     }
 
     pub fn entry(&self, document: u32) -> Option<&Entry> {
@@ -73,6 +68,12 @@ impl Timeline {
 
     pub fn tracks(&self) -> impl Iterator<Item = (&u32, &Track)> {
         self.tracks.iter()
+    }
+
+    /// Bytes held, near enough.
+    pub fn memory_bytes(&self) -> usize {
+        let documents: usize = self.tracks.iter().map(|(_, track)| track.documents.capacity()).sum();
+        self.entries.capacity() * size_of::<Entry>() + self.surroundings.memory_bytes() + documents * size_of::<u32>()
     }
 
     /// Sessions of all conversations.
@@ -94,6 +95,7 @@ impl Timeline {
     pub fn add(&mut self, entry: Entry) {
         let document = u32::try_from(self.entries.len()).unwrap_or(NONE);
         self.entries.push(entry);
+        self.surroundings.push(entry.asks);
         let mut track = self.tracks.remove(&entry.conversation).unwrap_or_default();
         let position = self.position(&track, entry.seq).unwrap_or_else(|position| position);
         let is_last = position == track.documents.len();
@@ -148,25 +150,17 @@ impl Timeline {
             let document = track.documents[position];
             let before = position.checked_sub(1).map(|position| track.documents[position]);
             let joined = before.filter(|before| self.continues(*before, document));
-            let (head, place) = match joined {
-                Some(before) => {
-                    let before = &mut self.entries[before as usize];
-                    before.next = document;
-                    (before.head, before.place + 1)
-                }
+            let place = match joined {
+                Some(before) => self.entries[before as usize].place + 1,
                 None => {
                     track.sessions += 1;
-                    (document, 0)
+                    0
                 }
             };
             let entry = &mut self.entries[document as usize];
-            entry.previous = joined.unwrap_or(NONE);
-            entry.next = NONE;
-            entry.head = head;
             entry.place = place;
-            entry.session_terms = 0;
             let terms = entry.terms;
-            self.entries[head as usize].session_terms += u32::from(terms);
+            self.surroundings.put(document, joined.unwrap_or(NONE), terms);
             track.terms += u64::from(terms);
         }
         self.sessions += u64::from(track.sessions);
@@ -176,15 +170,5 @@ impl Timeline {
         let (before, entry) = (&self.entries[before as usize], &self.entries[document as usize]);
         let gap = (entry.created_at_ms - before.created_at_ms).abs();
         before.place + 1 < SESSION_MAX_MESSAGES && (gap.is_nan() || gap <= SESSION_GAP_MS)
-    }
-
-    /// The documents up to two before and two after it in its session: previous, next, the one before previous, the one
-    /// after next; [`NONE`] where there is none.
-    pub fn neighbours(&self, document: u32) -> [u32; 4] {
-        let link = |document: u32, forward: bool| {
-            self.entries.get(document as usize).map_or(NONE, |entry| if forward { entry.next } else { entry.previous })
-        };
-        let (previous, next) = (link(document, false), link(document, true));
-        [previous, next, link(previous, false), link(next, true)]
     }
 }
