@@ -48,7 +48,7 @@ export interface EngineOptions {
   storage: { kind: "indexeddb"; name: string } | { kind: "memory" };
   tokenizer: string;
   policy: object;
-  embedder?: { id: string; dimensions: number; maxBatchSize: number; maxInputTokens?: number };
+  embedder?: { id: string; dimensions: number; maxBatchSize: number; maxInputTokens: number };
   languageModel?: { contextWindow: number };
 }
 

@@ -13,12 +13,15 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof MemoryOptions>([
 ]);
 const TEXT_ENCODER = new TextEncoder();
 
+/** An embedder with its defaults. */
+type CheckedEmbedder = Embedder & { maxBatchSize: number; maxInputTokens: number };
+
 /** Checked options with their defaults. */
 export interface CheckedOptions {
   userId: string;
   storage: Storage;
   tokenizer: Tokenizer;
-  embedder: (Embedder & { maxBatchSize: number }) | undefined;
+  embedder: CheckedEmbedder | undefined;
   languageModel: LanguageModel | undefined;
   policy: object;
   clock: () => number;
@@ -75,21 +78,19 @@ function checkStorage(storage: Storage): Storage {
   throw invalid("Option storage must come from indexedDbStorage() or memoryStorage().");
 }
 
-function checkEmbedder(embedder: Embedder): Embedder & { maxBatchSize: number } {
+function checkEmbedder(embedder: Embedder): CheckedEmbedder {
   if (!isObject(embedder)) throw invalid("Option embedder must be an object with id, dimensions and embed.");
-  const { id, dimensions, maxBatchSize = 64, maxInputTokens } = embedder;
+  const { id, dimensions, maxBatchSize = 64, maxInputTokens = 256 } = embedder;
   if (typeof id !== "string" || id === "") throw invalid("Option embedder.id must name the model.");
   if (!isWhole(dimensions, 1, 65_536)) throw invalid("Option embedder.dimensions must be a whole number from 1 to 65,536.");
   if (!isWhole(maxBatchSize, 1, 100_000)) throw invalid("Option embedder.maxBatchSize must be a whole number from 1.");
-  if (maxInputTokens !== undefined && !isWhole(maxInputTokens, 1, 2 ** 31)) {
-    throw invalid("Option embedder.maxInputTokens must be a whole number from 1.");
-  }
+  if (!isWhole(maxInputTokens, 1, 2 ** 31)) throw invalid("Option embedder.maxInputTokens must be a whole number from 1.");
   if (typeof embedder.embed !== "function") throw invalid("Option embedder.embed must be a function.");
   return {
     id,
     dimensions,
     maxBatchSize,
-    ...(maxInputTokens === undefined ? {} : { maxInputTokens }),
+    maxInputTokens,
     embed: (texts, call) => embedder.embed(texts, call),
   };
 }

@@ -166,7 +166,7 @@ export class Session {
     };
     if (embedder !== undefined) {
       const { id, dimensions, maxBatchSize, maxInputTokens } = embedder;
-      options.embedder = { id, dimensions, maxBatchSize, ...(maxInputTokens === undefined ? {} : { maxInputTokens }) };
+      options.embedder = { id, dimensions, maxBatchSize, maxInputTokens };
     }
     if (languageModel !== undefined) options.languageModel = { contextWindow: languageModel.contextWindow };
     const host = this.#host.forEngine(() => isAlive(generation));

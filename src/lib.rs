@@ -24,6 +24,7 @@ pub mod sorted_map;
 mod sorting;
 pub mod store;
 pub mod summary;
+mod text_parts;
 pub mod vector;
 
 #[cfg(feature = "wasm")]

@@ -18,6 +18,8 @@ pub trait Embedder {
     fn dimensions(&self) -> usize;
     /// Most texts in one call.
     fn max_batch_size(&self) -> usize;
+    /// Tokens of one text that the model reads, by its own tokenizer; longer messages are embedded in parts.
+    fn max_input_tokens(&self) -> usize;
     /// One vector per text, in order. Dropping the future cancels the call.
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>>;
 }

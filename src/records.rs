@@ -247,11 +247,13 @@ impl FromFields for MessageIdRecord {
 pub struct EmbeddingRecord {
     /// The embedder, `<id>/<dimensions>`.
     pub model: String,
+    /// In how many parts the message was embedded; a record of before there were parts says none, and is the only one.
+    pub parts: u32,
 }
 
 impl FromFields for EmbeddingRecord {
     fn from_fields(fields: &mut Fields) -> Self {
-        Self { model: fields.take("model") }
+        Self { model: fields.take("model"), parts: fields.take_or("parts", 1) }
     }
 }
 

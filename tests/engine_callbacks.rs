@@ -165,6 +165,9 @@ impl Embedder for ReentrantEmbedder {
     fn max_batch_size(&self) -> usize {
         8
     }
+    fn max_input_tokens(&self) -> usize {
+        256
+    }
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
         let engine = self.0.borrow_mut().take().and_then(|engine| engine.upgrade());
         async move {

@@ -39,7 +39,7 @@ export interface Stats {
   messages: number;
   /** Their tokens. */
   tokens: number;
-  /** Vectors stored. */
+  /** Vectors stored; a long message has several. */
   vectors: number;
   /** Messages that are still to be embedded. */
   waitingForVectors: number;

@@ -51,7 +51,11 @@ export interface Embedder {
   readonly dimensions: number;
   /** Most texts in one call, from 1. Default 64. */
   readonly maxBatchSize?: number;
-  /** Tokens of one text that the model reads; longer messages are embedded in parts. Default: no limit. */
+  /**
+   * Tokens of one text that the model reads, by its own tokenizer, from 1. Default 256. Longer messages are embedded in
+   * up to 64 parts (tokens are estimated, with a margin), and are as near to a question as their nearest part. What
+   * changes here later holds for messages that are not embedded yet.
+   */
   readonly maxInputTokens?: number;
   /**
    * One vector per text, in order. Anything else (another number of vectors, another length, NaN) is refused with

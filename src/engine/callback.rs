@@ -5,9 +5,6 @@ use crate::error::{Code, Error, Result};
 use crate::ports::{Embedder, LanguageModel, ModelRequest, Pending};
 use futures_util::future::{Either, select};
 
-/// Most characters of one message that are embedded; models read a few hundred tokens at most.
-const EMBEDDED_CHARACTERS: usize = 8_000;
-
 impl Engine {
     /// Vectors for texts, all or nothing.
     ///
@@ -16,7 +13,6 @@ impl Engine {
     /// `embedding_dimension_mismatch`.
     pub(super) async fn embed(&self, embedder: &dyn Embedder, texts: Vec<String>) -> Result<Vec<Vec<f32>>> {
         let expected = texts.len();
-        let texts = texts.into_iter().map(cut_for_embedding).collect();
         let vectors = self.within_time("the embedding callback", embedder.embed(texts)).await?;
         if vectors.len() != expected {
             return Err(Error::new(
@@ -77,11 +73,4 @@ impl Engine {
             )),
         }
     }
-}
-
-fn cut_for_embedding(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(EMBEDDED_CHARACTERS) {
-        text.truncate(end);
-    }
-    text
 }

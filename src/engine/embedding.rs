@@ -1,4 +1,7 @@
 //! The embed job: vectors for messages that have none, a batch at a time, each batch durable before the next is asked.
+//!
+//! A message longer than the model reads is embedded in parts, each its own record; a message is embedded whole or not
+//! at all. Where the model is another than before, the first batch takes the place of all that the former one made.
 
 use super::Engine;
 use super::jobs::Progress;
@@ -7,8 +10,52 @@ use super::stored::{Stored, encode};
 use crate::error::{Error, Result};
 use crate::key;
 use crate::message::{Role, Seq};
-use crate::ports::{Commit, Record, Store};
-use crate::records::{EmbeddingRecord, JobKind};
+use crate::ports::{Commit, Embedder, Record, Store};
+use crate::records::{EmbeddingRecord, JobKind, MessageRecord};
+use crate::text_parts::parts_of;
+
+/// Messages whose vectors are made together.
+#[derive(Default)]
+struct Batch {
+    parts: Vec<Part>,
+    /// The newest message, with or without text.
+    last: Seq,
+}
+
+/// One text to embed.
+struct Part {
+    seq: Seq,
+    /// From 0.
+    part: u32,
+    /// Parts of its message.
+    parts: u32,
+    text: String,
+}
+
+impl Batch {
+    /// As many whole messages as fill one call, and at least one.
+    fn of(records: &[MessageRecord], embedder: &dyn Embedder) -> Self {
+        let mut batch = Self::default();
+        for record in records {
+            let texts = match record.role {
+                Role::System => Vec::new(),
+                _ => parts_of(&record.text, embedder.max_input_tokens()),
+            };
+            if !batch.parts.is_empty() && batch.parts.len() + texts.len() > embedder.max_batch_size() {
+                break;
+            }
+            let parts = texts.len() as u32;
+            batch.parts.extend((0..).zip(texts).map(|(part, text)| Part {
+                seq: record.seq,
+                part,
+                parts,
+                text: text.to_owned(),
+            }));
+            batch.last = record.seq;
+        }
+        batch
+    }
+}
 
 impl Engine {
     /// Embeds the next batch of a conversation.
@@ -16,8 +63,12 @@ impl Engine {
         let Some(embedder) = self.host.embedder.clone() else { return Ok(Progress::Made) };
         self.refresh(id).await?;
         let (mut job, check) = self.job(JobKind::Embed, id)?;
+        let mut commit = Commit { checks: vec![check], ..Commit::default() };
         let model = model_of(&*embedder);
         if job.model.as_deref() != Some(model.as_str()) {
+            if job.model.is_some() {
+                commit.delete_prefixes.push((Store::Embeddings, key![id]));
+            }
             job.model = Some(model.clone());
             job.done_until_seq = 0;
             if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
@@ -25,30 +76,23 @@ impl Engine {
             }
         }
         let from = job.done_until_seq + 1;
-        let batch = u32::try_from(embedder.max_batch_size().max(1)).unwrap_or(u32::MAX);
-        let until = from.saturating_add(batch - 1).min(self.whole_until_seq(id));
-        let records = self.read_messages(id, from, until, None).await?;
-        let Some(last) = records.last().map(|record| record.seq) else { return Ok(Progress::Overtaken) };
-        let embedded: Vec<(Seq, String)> = records
-            .into_iter()
-            .filter(|record| !record.text.trim().is_empty() && record.role != Role::System)
-            .map(|record| (record.seq, record.text))
-            .collect();
-        let vectors = match embedded.is_empty() {
-            true => Vec::new(),
-            false => self.embed(&*embedder, embedded.iter().map(|(_, text)| text.clone()).collect()).await?,
-        };
-        let mut commit = Commit { checks: vec![check], ..Commit::default() };
-        let body = encode(&EmbeddingRecord { model })?.body;
-        for ((seq, _), vector) in embedded.iter().zip(&vectors) {
-            let blob = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-            commit.puts.push((
-                Store::Embeddings,
-                key![id, *seq, 0_u32],
-                Record { body: body.clone(), blob: Some(blob) },
-            ));
+        let messages = u32::try_from(embedder.max_batch_size().max(1)).unwrap_or(u32::MAX);
+        let until = from.saturating_add(messages - 1).min(self.whole_until_seq(id));
+        let batch = Batch::of(&self.read_messages(id, from, until, None).await?, &*embedder);
+        if batch.last == 0 {
+            return Ok(Progress::Overtaken);
         }
-        job.done_until_seq = last;
+        let mut vectors = Vec::with_capacity(batch.parts.len());
+        for parts in batch.parts.chunks(embedder.max_batch_size().max(1)) {
+            let texts = parts.iter().map(|part| part.text.clone()).collect();
+            vectors.extend(self.embed(&*embedder, texts).await?);
+        }
+        for (part, vector) in batch.parts.iter().zip(&vectors) {
+            let body = encode(&EmbeddingRecord { model: model.clone(), parts: part.parts })?.body;
+            let blob = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+            commit.puts.push((Store::Embeddings, key![id, part.seq, part.part], Record { body, blob: Some(blob) }));
+        }
+        job.done_until_seq = batch.last;
         (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
         let stored = Stored::new(job)?;
         commit.puts.push((Store::Jobs, job_key(JobKind::Embed, id), stored.record()));
@@ -57,20 +101,20 @@ impl Engine {
             return Ok(Progress::Overtaken);
         }
         self.put_job(id, stored);
-        self.take_new_vectors_in(id, &embedded, &vectors, last)?;
+        self.take_new_vectors_in(id, &batch, &vectors)?;
         Ok(Progress::Made)
     }
 
-    fn take_new_vectors_in(&self, id: &str, embedded: &[(Seq, String)], vectors: &[Vec<f32>], last: Seq) -> Result<()> {
+    fn take_new_vectors_in(&self, id: &str, batch: &Batch, vectors: &[Vec<f32>]) -> Result<()> {
         let state = &mut *self.state.borrow_mut();
         let conversation =
             state.conversations.get_mut(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
-        for ((seq, _), vector) in embedded.iter().zip(vectors) {
-            if let Some(document) = conversation.message(*seq).and_then(|message| message.document) {
-                state.index.set_vector(document, vector)?;
+        for (part, vector) in batch.parts.iter().zip(vectors) {
+            if let Some(document) = conversation.message(part.seq).and_then(|message| message.document) {
+                state.index.set_part_vector(document, part.part, vector)?;
             }
         }
-        conversation.vectors_until_seq = conversation.vectors_until_seq.max(last);
+        conversation.vectors_until_seq = conversation.vectors_until_seq.max(batch.last);
         Ok(())
     }
 }

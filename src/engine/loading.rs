@@ -11,6 +11,7 @@ use crate::message::{Role, Seq};
 use crate::ports::{Commit, Embedder, Key, KeyPart, Query, Record, Store};
 use crate::records::{EmbeddingRecord, FactRecord, JobKind, JobRecord, MessageRecord, MessageStatus};
 use crate::retrieval::{Document, MessageIndex};
+use crate::text_parts::MAX_PARTS;
 use serde::Serialize;
 
 /// Version of the records. Hundreds are breaking: code that knows 1xx may open every 1xx.
@@ -164,19 +165,32 @@ impl Engine {
             }
             let records = self.read_seqs(id, &returned).await?;
             let model = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder));
-            let mut vectors = Vec::new();
-            if model.is_some() {
-                let keys: Vec<Key> = records.iter().map(|record| key![id, record.seq, 0_u32]).collect();
-                let found = self.host.storage.get(keys.iter().map(|key| (Store::Embeddings, key.clone())).collect());
-                vectors = keys.into_iter().zip(found.await?).collect();
-            }
+            let vectors = if model.is_some() { self.read_vectors(id, &records).await? } else { Vec::new() };
             self.take_returned_in(id, &returned, &records);
             for (key, record) in &vectors {
-                if let (Some(record), Some(model)) = (record, &model) {
+                if let Some(model) = &model {
                     self.take_vector_in(id, key, record, model)?;
                 }
             }
         }
+    }
+
+    /// The vectors of messages, of all their parts.
+    async fn read_vectors(&self, id: &str, messages: &[MessageRecord]) -> Result<Vec<(Key, Record)>> {
+        let first_parts = messages.iter().map(|message| key![id, message.seq, 0_u32]).collect();
+        let mut vectors = self.read_present(Store::Embeddings, first_parts).await?;
+        let mut further = Vec::new();
+        for (key, record) in &vectors {
+            let parts = decode::<EmbeddingRecord>(Store::Embeddings, record)?.parts.min(MAX_PARTS as u32);
+            further.extend(seq_of(key).into_iter().flat_map(|seq| (1..parts).map(move |part| key![id, seq, part])));
+        }
+        vectors.extend(self.read_present(Store::Embeddings, further).await?);
+        Ok(vectors)
+    }
+
+    async fn read_present(&self, store: Store, keys: Vec<Key>) -> Result<Vec<(Key, Record)>> {
+        let found = self.host.storage.get(keys.iter().map(|key| (store, key.clone())).collect()).await?;
+        Ok(keys.into_iter().zip(found).filter_map(|(key, record)| Some((key, record?))).collect())
     }
 
     fn take_returned_in(&self, id: &str, returned: &[Seq], records: &[MessageRecord]) {
@@ -324,12 +338,14 @@ impl Engine {
             let mut query = Query::between(Store::Embeddings, key![id], from, to);
             query.limit = Some(PAGE);
             let page = self.scan(query).await?;
-            let reached = if page.len() < PAGE { Some(to) } else { page.last().and_then(|(key, _)| seq_of(key)) };
+            // A page may end within the parts of a message: those are read again with the next.
+            let reached =
+                if page.len() < PAGE { Some(to) } else { page.last().and_then(|(key, _)| seq_of(key)?.checked_sub(1)) };
             for (key, record) in &page {
                 self.take_vector_in(id, key, record, &model)?;
             }
             if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
-                conversation.vectors_until_seq = conversation.vectors_until_seq.max(reached.unwrap_or(to));
+                conversation.vectors_until_seq = conversation.vectors_until_seq.max(reached.unwrap_or(to).max(from));
             }
         }
     }
@@ -344,7 +360,7 @@ impl Engine {
             .and_then(|seq| state.conversations.get(id).and_then(|conversation| conversation.message(seq)))
             .and_then(|message| message.document);
         match document {
-            Some(document) => state.index.set_vector(document, &vector),
+            Some(document) => state.index.set_part_vector(document, part_of(key), &vector),
             None => Ok(()),
         }
     }
@@ -430,6 +446,13 @@ fn seq_of(key: &Key) -> Option<Seq> {
     match key.0.get(1)? {
         KeyPart::Number(number) => Seq::try_from(*number).ok(),
         KeyPart::Text(_) => None,
+    }
+}
+
+fn part_of(key: &Key) -> u32 {
+    match key.0.get(2) {
+        Some(KeyPart::Number(number)) => u32::try_from(*number).unwrap_or(0),
+        _ => 0,
     }
 }
 

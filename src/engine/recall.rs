@@ -16,6 +16,8 @@ use serde::Serialize;
 
 /// Tokens of the line in front of a message in the evidence, about.
 const MARKER_TOKENS: u32 = 20;
+/// Most characters of a question that are embedded; models read a few hundred tokens at most.
+const EMBEDDED_CHARACTERS: usize = 8_000;
 /// Most hits of one recall.
 const MOST_HITS: u32 = 1_000;
 
@@ -263,7 +265,8 @@ impl Engine {
         if text.trim().is_empty() || !has_vectors {
             return Ok(None);
         }
-        Ok(self.embed(&*embedder, vec![text.to_owned()]).await?.pop())
+        let embedded = text.char_indices().nth(EMBEDDED_CHARACTERS).map_or(text, |(end, _)| &text[..end]);
+        Ok(self.embed(&*embedder, vec![embedded.to_owned()]).await?.pop())
     }
 
     fn search(&self, request: &EvidenceRequest<'_>, vector: Option<&[f32]>) -> Result<SearchResult> {

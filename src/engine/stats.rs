@@ -1,10 +1,13 @@
 //! Numbers about what is kept, what it costs, and what is still to do.
 
 use super::Engine;
+use super::loading::model_of;
+use super::state::Conversation;
 use super::state::Spending;
 use crate::error::Result;
 use crate::key;
 use crate::ports::Store;
+use crate::records::JobKind;
 use serde::Serialize;
 
 /// What `stats()` answers.
@@ -17,7 +20,7 @@ pub struct Stats {
     pub messages: u64,
     /// Tokens of all messages.
     pub tokens: u64,
-    /// Vectors kept.
+    /// Vectors kept; a long message has several.
     pub vectors: u64,
     /// Facts kept, tombstones and history included.
     pub facts: u64,
@@ -55,16 +58,15 @@ impl Engine {
         let jobs = self.due_jobs();
         let state = self.state.borrow();
         let records = || state.conversations.values().map(|conversation| &conversation.stored.value);
-        let waiting_for_vectors = state
-            .conversations
-            .values()
-            .filter(|conversation| self.host.embedder.is_some() && conversation.stored.value.remember)
-            .map(|conversation| {
-                let done =
-                    conversation.jobs.get(&crate::records::JobKind::Embed).map_or(0, |job| job.value.done_until_seq);
-                u64::from(conversation.stored.value.last_seq.saturating_sub(done))
-            })
-            .sum();
+        let model = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder));
+        let remembered = state.conversations.values().filter(|conversation| conversation.stored.value.remember);
+        let waiting = |conversation: &Conversation| {
+            let job = conversation.jobs.get(&JobKind::Embed).filter(|job| job.value.model == model);
+            let done = job.map_or(0, |job| job.value.done_until_seq);
+            u64::from(conversation.stored.value.last_seq.saturating_sub(done))
+        };
+        let waiting_for_vectors =
+            if model.is_some() { remembered.map(|conversation| waiting(conversation)).sum() } else { 0 };
         Ok(Stats {
             conversations: state.conversations.len() as u64,
             messages: records().map(|record| u64::from(record.last_seq - record.removed.min(record.last_seq))).sum(),

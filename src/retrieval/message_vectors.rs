@@ -10,8 +10,8 @@ const FIRST_PART_ID: u32 = 1 << 31;
 /// A vector index whose rows are parts of messages. A message is as near as its nearest part.
 pub(super) struct MessageVectors {
     rows: Box<dyn VectorIndex>,
-    /// Row ids of the parts behind the first, by document.
-    further: SortedMap<u32, Vec<u32>>,
+    /// The parts behind the first and their row ids, by document.
+    further: SortedMap<u32, Vec<(u32, u32)>>,
     /// The document of each row id from [`FIRST_PART_ID`] on.
     owners: Vec<u32>,
 }
@@ -31,16 +31,17 @@ impl MessageVectors {
 
     /// The row of a part, made known where it is new.
     fn row_id(&mut self, document: u32, part: u32) -> u32 {
-        let Some(further) = (part as usize).checked_sub(1) else { return document };
-        if !self.further.contains_key(&document) {
-            self.further.insert(document, Vec::new());
+        if part == 0 {
+            return document;
         }
-        let Some(ids) = self.further.get_mut(&document) else { return document };
-        while ids.len() <= further {
-            ids.push(FIRST_PART_ID + self.owners.len() as u32);
-            self.owners.push(document);
+        let parts = self.further.get_or_default(document);
+        if let Some((_, id)) = parts.iter().find(|(known, _)| *known == part) {
+            return *id;
         }
-        ids[further]
+        let id = FIRST_PART_ID + self.owners.len() as u32;
+        parts.push((part, id));
+        self.owners.push(document);
+        id
     }
 
     pub fn set(&mut self, document: u32, part: u32, vector: &[f32]) -> Result<()> {
@@ -56,7 +57,7 @@ impl MessageVectors {
 
     pub fn remove(&mut self, document: u32) {
         self.rows.remove(document);
-        for id in self.further.remove(&document).unwrap_or_default() {
+        for (_, id) in self.further.remove(&document).unwrap_or_default() {
             self.rows.remove(id);
         }
     }
@@ -92,8 +93,9 @@ impl MessageVectors {
         let mut similarities = self.rows.similarities(query, documents)?;
         if !self.further.is_empty() {
             for (document, best) in documents.iter().zip(&mut similarities) {
-                if let Some(ids) = self.further.get(document) {
-                    let parts = self.rows.similarities(query, ids)?;
+                if let Some(parts) = self.further.get(document) {
+                    let ids: Vec<u32> = parts.iter().map(|(_, id)| *id).collect();
+                    let parts = self.rows.similarities(query, &ids)?;
                     *best = parts.into_iter().flatten().chain(*best).reduce(f32::max);
                 }
             }

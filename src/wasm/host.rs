@@ -1,5 +1,6 @@
 //! The app's callbacks as the engine's ports.
 
+use super::EmbedderOptions;
 use super::convert::{error_from_js, to_js};
 use super::timer::Sleep;
 use crate::engine::{Event, Listener};
@@ -33,8 +34,8 @@ impl<'a> Callbacks<'a> {
             .ok_or_else(|| Error::new(Code::InvalidConfig, format!("the host gives no function `{name}`")))
     }
 
-    pub(super) fn embedder(&self, id: String, dimensions: usize, max_batch_size: usize) -> Result<Rc<dyn Embedder>> {
-        Ok(Rc::new(JsEmbedder { id, dimensions, max_batch_size, embed: self.function("embed")? }))
+    pub(super) fn embedder(&self, model: EmbedderOptions) -> Result<Rc<dyn Embedder>> {
+        Ok(Rc::new(JsEmbedder { model, embed: self.function("embed")? }))
     }
 
     pub(super) fn language_model(&self, context_window_tokens: u32) -> Result<Rc<dyn LanguageModel>> {
@@ -97,23 +98,25 @@ async fn call(callback: &Function, argument: &JsValue, otherwise: Code) -> Resul
 }
 
 struct JsEmbedder {
-    id: String,
-    dimensions: usize,
-    max_batch_size: usize,
+    model: EmbedderOptions,
     embed: Function,
 }
 
 impl Embedder for JsEmbedder {
     fn id(&self) -> &str {
-        &self.id
+        &self.model.id
     }
 
     fn dimensions(&self) -> usize {
-        self.dimensions
+        self.model.dimensions
     }
 
     fn max_batch_size(&self) -> usize {
-        self.max_batch_size
+        self.model.max_batch_size
+    }
+
+    fn max_input_tokens(&self) -> usize {
+        self.model.max_input_tokens
     }
 
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {

@@ -98,6 +98,7 @@ struct EmbedderOptions {
     id: String,
     dimensions: usize,
     max_batch_size: usize,
+    max_input_tokens: usize,
 }
 
 impl FromFields for EmbedderOptions {
@@ -106,6 +107,7 @@ impl FromFields for EmbedderOptions {
             id: fields.take("id"),
             dimensions: fields.take("dimensions"),
             max_batch_size: fields.take("maxBatchSize"),
+            max_input_tokens: fields.take("maxInputTokens"),
         }
     }
 }
@@ -568,10 +570,7 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
     let callbacks = host::Callbacks::new(&host);
     let host = Host {
         storage,
-        embedder: options
-            .embedder
-            .map(|model| callbacks.embedder(model.id, model.dimensions, model.max_batch_size))
-            .transpose()?,
+        embedder: options.embedder.map(|model| callbacks.embedder(model)).transpose()?,
         model: options.language_model.map(|model| callbacks.language_model(model.context_window)).transpose()?,
         clock: callbacks.clock()?,
         locks: callbacks.locks()?,

@@ -89,6 +89,12 @@ pub struct WordEmbedder {
     pub id: String,
     pub dimensions: usize,
     pub batch: usize,
+    /// Words that are read of a text; what is behind does not count, as with real models.
+    pub max_input_tokens: usize,
+    /// Words that mean the same as others.
+    pub synonyms: Vec<(&'static str, &'static str)>,
+    /// Texts of each call.
+    pub calls: RefCell<Vec<usize>>,
     pub script: RefCell<VecDeque<EmbedFault>>,
     pub texts: RefCell<Vec<String>>,
 }
@@ -107,14 +113,26 @@ pub enum EmbedFault {
 
 impl Default for WordEmbedder {
     fn default() -> Self {
-        Self { id: "words".into(), dimensions: 64, batch: 16, script: RefCell::default(), texts: RefCell::default() }
+        Self {
+            id: "words".into(),
+            dimensions: 64,
+            batch: 16,
+            max_input_tokens: 256,
+            synonyms: Vec::new(),
+            calls: RefCell::default(),
+            script: RefCell::default(),
+            texts: RefCell::default(),
+        }
     }
 }
 
 impl WordEmbedder {
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.0_f32; self.dimensions];
-        for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let lower = text.to_lowercase();
+        let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        for word in words.take(self.max_input_tokens) {
+            let word = self.synonyms.iter().find(|(one, _)| *one == word).map_or(word, |(_, other)| other);
             let hash = word.bytes().fold(5381_usize, |hash, byte| hash.wrapping_mul(33) ^ usize::from(byte));
             vector[hash % self.dimensions] += 1.0;
         }
@@ -139,9 +157,14 @@ impl Embedder for WordEmbedder {
         self.batch
     }
 
+    fn max_input_tokens(&self) -> usize {
+        self.max_input_tokens
+    }
+
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
         let fault = self.script.borrow_mut().pop_front();
         let mut vectors: Vec<Vec<f32>> = texts.iter().map(|text| self.vector(text)).collect();
+        self.calls.borrow_mut().push(texts.len());
         self.texts.borrow_mut().extend(texts);
         match fault {
             None => {}
