@@ -6,6 +6,12 @@ use throughline::lexical::{Analyzer, LexicalIndex};
 const WORDS: [&str; 12] =
     ["alpha", "beta", "gamma", "delta", "the", "src/main.rs", "数据库", "서버를", "running", "runs", "Ünïcode", "42"];
 
+/// What means something to other search engines.
+#[rustfmt::skip] // signs in lines, not one to a line
+const SIGNS: [&str; 20] = [
+    "*", "~", "~2", " AND ", " OR ", " NOT ", "^", "\"", "(", ")", "[", "]}", " -", " +", "?", ".*", "\\", " || ", "; DROP --", "^3 ",
+];
+
 fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(0..WORDS.len(), 0..8)
         .prop_map(|words| words.iter().map(|word| WORDS[*word]).collect::<Vec<_>>().join(" "))
@@ -51,6 +57,25 @@ proptest! {
         index.add(&analyzer, &text);
         prop_assert!(index.search(&analyzer, &question, 10).len() <= 1);
         prop_assert_eq!(analyzer.content_hash(&text), analyzer.content_hash(&format!(" {text}\u{200B}")));
+    }
+
+    #[test]
+    fn a_question_has_no_syntax(
+        texts in prop::collection::vec(text(), 1..12),
+        words in prop::collection::vec(prop::sample::select(vec!["alpha", "beta", "gamma", "数据库", "서버를"]), 1..5),
+        signs in prop::collection::vec(prop::sample::select(SIGNS.to_vec()), 6),
+    ) {
+        let analyzer = Analyzer::default();
+        let mut index = LexicalIndex::new();
+        for text in &texts {
+            index.add(&analyzer, text);
+        }
+        let plain = words.join(" ");
+        let mut dressed = signs[5].to_owned();
+        for (word, sign) in words.iter().zip(&signs) {
+            dressed.extend([" ", word, sign, " "]);
+        }
+        prop_assert_eq!(index.search(&analyzer, &plain, 100), index.search(&analyzer, &dressed, 100), "{}", dressed);
     }
 
     #[test]

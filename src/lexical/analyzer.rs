@@ -1,15 +1,15 @@
 //! The analyzer: text to terms. Its version is stored with every index built by it.
 
 use super::fold::{fold_into, hash_term, is_invisible, is_mark};
-use super::function_words::{cover, hangul_stem, is_hangul_function_word};
 use super::stemmer::stem_into;
 use super::stop_words::is_stop_word;
+use super::written_forms::{common_forms, is_date_or_number, is_hash, is_uuid, other_umlauts, year_number};
 use std::borrow::Cow;
 
 /// Raised whenever the same text can give other terms, of either side: an index built by another version must be built
 /// anew. It covers what this file, the folding, the stemmer and its irregular forms, the stop words and the function
 /// words say. NFKC is the host's: newer Unicode tables change terms only for characters that were not assigned before.
-/// Version 2 takes the endings off Hangul words.
+/// Version 2 takes the endings off Hangul words and gives dates, numbers, versions and hashes in common forms.
 pub const ANALYZER_VERSION: u32 = 2;
 
 /// Longest piece that is cut into sub-words. Longer ones (base64, minified code) are one term.
@@ -26,8 +26,19 @@ pub enum TermKind {
     Identifier,
     /// A piece of a compound, stemmed like a word.
     Part,
+    /// Another way to write what stands there: a date, a number, a version, a short hash, a name with umlauts. It counts
+    /// only where it is found.
+    Variant,
     /// An n-gram, or a whole Hangul word, of a script that is written without spaces or with particles.
     Gram,
+}
+
+impl TermKind {
+    /// Whether it counts for the length of a text.
+    #[must_use]
+    pub fn has_length(self) -> bool {
+        !matches!(self, Self::StopWord | Self::Variant)
+    }
 }
 
 /// One term of a text.
@@ -57,7 +68,8 @@ pub enum Side {
 /// Splits text into terms.
 ///
 /// Unicode words, folded in case, width and accents, stemmed where they are English. Runs of letters, digits and
-/// underscores joined by single `. - / : @ + # \` are kept whole and in parts (`src/main.rs:42`, `buildApiMessages`).
+/// underscores joined by single `. - / : @ + # \` are kept whole and in parts (`src/main.rs:42`, `buildApiMessages`);
+/// dates, numbers, versions and hashes give a common form as well ("10 March 2024" also 2024-03-10).
 /// Hangul gives bigrams and the word without its endings, Han and Kana bigrams, Thai, Lao, Khmer and Burmese bi- and
 /// trigrams; in a question the grams of Korean, Japanese, Chinese and Thai function words are stop words.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +87,7 @@ impl Default for Analyzer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     Letter,
     Han,
     Kana,
@@ -84,7 +96,7 @@ enum Class {
     Other,
 }
 
-fn class_of(character: char) -> Class {
+pub(super) fn class_of(character: char) -> Class {
     match u32::from(character) {
         0x30..=0x39 | 0x41..=0x5A | 0x5F | 0x61..=0x7A => Class::Letter,
         0..=0x7F => Class::Other,
@@ -99,6 +111,16 @@ fn class_of(character: char) -> Class {
 
 fn is_connector(character: char) -> bool {
     matches!(character, '.' | '-' | '/' | ':' | '@' | '+' | '#' | '\\')
+}
+
+/// What joins the pieces of an address behind its first slash.
+fn is_query_connector(character: char) -> bool {
+    matches!(character, '?' | '&' | '=' | '%')
+}
+
+/// What the pieces of a compound are joined by: a connector, or a comma within a number.
+fn is_joint(character: char) -> bool {
+    is_connector(character) || is_query_connector(character) || character == ','
 }
 
 fn is_apostrophe(character: char) -> bool {
@@ -144,23 +166,36 @@ impl Analyzer {
     /// Calls `emit` with every term of the text, in order; a term that occurs twice comes twice.
     pub fn terms(&self, text: &str, side: Side, emit: &mut dyn FnMut(Term<'_>)) {
         let text = self.normalized(text);
-        let mut scan =
-            Scan { text: &text, side, folded: String::new(), stemmed: String::new(), covered: Vec::new(), emit };
+        let mut scan = Scan {
+            text: &text,
+            side,
+            folded: String::new(),
+            stemmed: String::new(),
+            covered: Vec::new(),
+            before: [""; 2],
+            words: [""; 3],
+            emit,
+        };
         scan.run();
     }
 }
 
-struct Scan<'a> {
-    text: &'a str,
-    side: Side,
+/// A text being read.
+pub(super) struct Scan<'a> {
+    pub text: &'a str,
+    pub side: Side,
     folded: String,
     stemmed: String,
     /// Of the run that is read: which characters are parts of function words. Empty for a document.
-    covered: Vec<bool>,
+    pub covered: Vec<bool>,
+    /// The last two compounds, without "of" and "de".
+    before: [&'a str; 2],
+    /// The last three plain words of a question.
+    words: [&'a str; 3],
     emit: &'a mut dyn FnMut(Term<'_>),
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
     fn run(&mut self) {
         let text = self.text;
         let mut position = 0;
@@ -199,7 +234,7 @@ impl Scan<'_> {
         }
     }
 
-    fn emit_raw(&mut self, text: &str, kind: TermKind, position: usize) {
+    pub(super) fn emit_raw(&mut self, text: &str, kind: TermKind, position: usize) {
         self.folded.clear();
         fold_into(text, &mut self.folded);
         self.emit_folded(kind, position);
@@ -218,32 +253,68 @@ impl Scan<'_> {
         }
         stem_into(&self.folded, &mut self.stemmed);
         (self.emit)(Term { hash: hash_term(&self.stemmed), kind, text: &self.folded, position });
+        if let Some(other) =
+            Some(self.side).filter(|side| *side == Side::Question).and_then(|_| other_umlauts(text, &self.folded))
+        {
+            stem_into(&other, &mut self.stemmed);
+            (self.emit)(Term { hash: hash_term(&self.stemmed), kind: TermKind::Variant, text: &other, position });
+        }
     }
 
-    fn compound(&mut self, compound: &str, position: usize) {
-        let has_connector = compound.contains(is_connector);
+    fn compound(&mut self, compound: &'a str, position: usize) {
+        let has_connector = compound.contains(is_joint);
         if has_connector {
             self.emit_raw(compound, TermKind::Identifier, position);
         }
-        for piece in compound.split(is_connector).filter(|piece| !piece.is_empty()) {
+        let is_one = is_date_or_number(compound);
+        let is_whole = is_uuid(compound);
+        for piece in compound.split(is_joint).filter(|piece| !piece.is_empty()) {
+            if is_one && year_number(piece).is_none() {
+                continue;
+            }
             let piece = without_elision(piece);
+            if is_whole || is_hash(piece) {
+                let kind = if has_connector { TermKind::Part } else { TermKind::Identifier };
+                self.emit_raw(piece, kind, position);
+                continue;
+            }
             self.piece(piece, has_connector, position);
             if let Some((head, tail)) = split_at_apostrophe(piece) {
                 self.emit_word(head, TermKind::Part, position);
                 self.emit_word(tail, TermKind::Part, position);
             }
         }
+        self.variants(compound, position);
     }
 
-    fn piece(&mut self, piece: &str, is_part: bool, position: usize) {
+    fn variants(&mut self, compound: &'a str, position: usize) {
+        let rest = &self.text[position + compound.len()..];
+        let Self { folded, emit, before, .. } = self;
+        common_forms(compound, *before, rest, &mut |form| {
+            folded.clear();
+            fold_into(form, folded);
+            emit(Term { hash: hash_term(folded), kind: TermKind::Variant, text: folded, position });
+        });
+        if !matches!(compound, "of" | "de") {
+            self.before = [self.before[1], compound];
+        }
+    }
+
+    fn piece(&mut self, piece: &'a str, is_part: bool, position: usize) {
         let kind = if is_part { TermKind::Part } else { TermKind::Word };
         let mut start = next_sub_word(piece, 0);
         if piece.len() > MAX_SPLIT_BYTES || start >= piece.len() {
             self.emit_word(piece, kind, position);
+            if !is_part {
+                self.joined_words(piece, position);
+            }
             return;
         }
         // Stemmed, because in lower case nobody can tell it from a word.
         self.emit_word(piece, TermKind::Identifier, position);
+        if piece.contains('_') {
+            self.emit_joined(&[piece], position);
+        }
         self.sub_word(&piece[..start], position);
         while start < piece.len() {
             let end = next_sub_word(piece, start);
@@ -252,92 +323,36 @@ impl Scan<'_> {
         }
     }
 
+    /// What words would be as one identifier, or as one word: "spliceCouponRoster" is asked for as "splice coupon roster".
+    fn joined_words(&mut self, word: &'a str, position: usize) {
+        if self.side == Side::Document {
+            return;
+        }
+        let [third, second, first] = self.words;
+        let rows: [&[&str]; 3] = [&[first, word], &[second, first, word], &[third, second, first, word]];
+        for row in rows.iter().take_while(|row| !row[0].is_empty()) {
+            self.emit_joined(row, position);
+        }
+        self.words = [second, first, word];
+    }
+
+    fn emit_joined(&mut self, pieces: &[&str], position: usize) {
+        self.folded.clear();
+        for piece in pieces {
+            fold_into(piece, &mut self.folded);
+        }
+        self.folded.retain(|letter| letter != '_');
+        if self.folded.len() <= MAX_SPLIT_BYTES && !is_stop_word(&self.folded) {
+            stem_into(&self.folded, &mut self.stemmed);
+            let hash = hash_term(&self.stemmed);
+            (self.emit)(Term { hash, kind: TermKind::Variant, text: &self.folded, position });
+        }
+    }
+
     fn sub_word(&mut self, text: &str, position: usize) {
         let text = text.trim_matches('_');
         if !text.is_empty() {
             self.emit_word(text, TermKind::Part, position);
-        }
-    }
-
-    /// Emits the n-grams of a run. In a question those that have to do with function words are stop words, but for what
-    /// is too short to have a gram of its own.
-    fn grams(&mut self, run: &str, size: usize, position: usize) {
-        let mut starts = run.char_indices().map(|(start, _)| start);
-        let mut ends = run.char_indices().map(|(start, _)| start).chain([run.len()]).skip(size);
-        let mut first = 0;
-        while let (Some(start), Some(end)) = (starts.next(), ends.next()) {
-            let kind = self.gram_kind(first, &run[start..end], size);
-            self.emit_raw(&run[start..end], kind, position);
-            first += 1;
-        }
-    }
-
-    fn gram_kind(&self, first: usize, gram: &str, size: usize) -> TermKind {
-        let covered = self.covered.get(first..first + size).unwrap_or_default();
-        let Some(open) = covered.iter().position(|covered| !covered).filter(|_| covered.contains(&true)) else {
-            return if covered.first() == Some(&true) { TermKind::StopWord } else { TermKind::Gram };
-        };
-        // It crosses a border: it stands for the open piece only where that has no gram of its own.
-        let is_open = |covered: &&bool| !**covered;
-        let before = self.covered[..first + open].iter().rev().take_while(is_open).count();
-        let after = self.covered[first + open..].iter().take_while(is_open).count();
-        let stands_alone = gram.chars().nth(open).is_some_and(|open| class_of(open) == Class::Han);
-        if before + after < size && !stands_alone { TermKind::Gram } else { TermKind::StopWord }
-    }
-
-    fn hangul(&mut self, run: &str, position: usize) {
-        let stem = hangul_stem(run);
-        let (all, kept) = (run.chars().count(), stem.chars().count());
-        let is_function_word = self.side == Side::Question && is_hangul_function_word(run, stem);
-        self.covered.clear();
-        self.covered.resize(all, is_function_word);
-        for covered in &mut self.covered[kept..] {
-            *covered = true;
-        }
-        // A stem of two syllables is its own bigram.
-        if kept != 2 {
-            let kind = if is_function_word { TermKind::StopWord } else { TermKind::Gram };
-            self.emit_raw(stem, kind, position);
-        }
-        self.grams(run, 2, position);
-    }
-
-    /// Finds the function words of a question's run.
-    fn cover(&mut self, run: &str) {
-        self.covered.clear();
-        if self.side == Side::Question {
-            cover(run, &mut self.covered);
-        }
-    }
-
-    fn han_and_kana(&mut self, run: &str, position: usize) {
-        self.cover(run);
-        let is_single = run.chars().nth(1).is_none();
-        if !is_single {
-            self.grams(run, 2, position);
-        }
-        for (index, (start, character)) in run.char_indices().enumerate() {
-            let is_alone = self.side == Side::Question && self.is_alone(index);
-            if is_single || (class_of(character) == Class::Han && (is_alone || self.side == Side::Document)) {
-                self.emit_raw(&run[start..start + character.len_utf8()], TermKind::Gram, position);
-            }
-        }
-    }
-
-    /// Whether a character stands alone between function words.
-    fn is_alone(&self, index: usize) -> bool {
-        let is_open = |index: usize| self.covered.get(index) == Some(&false);
-        is_open(index) && !is_open(index.wrapping_sub(1)) && !is_open(index + 1)
-    }
-
-    fn unspaced(&mut self, run: &str, position: usize) {
-        self.cover(run);
-        let length = run.chars().take(3).count();
-        if length < 3 || self.side == Side::Document {
-            self.grams(run, length.min(2), position);
-        }
-        if length == 3 {
-            self.grams(run, 3, position);
         }
     }
 }
@@ -357,8 +372,12 @@ fn compound_length(text: &str) -> usize {
             continue;
         }
         let joins = is_connector(character) || is_apostrophe(character);
-        let goes_on = characters.peek().is_some_and(|(_, next)| class_of(*next) == Class::Letter);
-        if joins && goes_on {
+        let next = characters.peek().map(|(_, next)| *next);
+        let goes_on = next.is_some_and(|next| class_of(next) == Class::Letter);
+        let is_digit = |character: Option<char>| character.is_some_and(|character| character.is_ascii_digit());
+        let is_number = character == ',' && is_digit(text[..start].chars().next_back()) && is_digit(next);
+        let is_query = is_query_connector(character) && goes_on && text[..start].contains('/');
+        if (joins && goes_on) || is_number || is_query {
             continue;
         }
         if letters == 1 && start == 1 {
@@ -429,7 +448,10 @@ mod tests {
     fn identifiers_whole_and_in_parts() {
         assert_eq!(terms("HTTPServerError2", Side::Document), ["httpservererror2", "http", "server", "error", "2"]);
         assert_eq!(terms("src/main.rs:42", Side::Document), ["src/main.rs:42", "src", "main", "rs", "42"]);
-        assert_eq!(terms("ERR_HTTP2_STREAM", Side::Document), ["err_http2_stream", "err", "http", "2", "stream"]);
+        assert_eq!(
+            terms("ERR_HTTP2_STREAM", Side::Document),
+            ["err_http2_stream", "errhttp2stream", "err", "http", "2", "stream"]
+        );
         assert_eq!(terms("std::mem", Side::Document), ["std", "mem"]);
         assert_eq!(terms("C++ and C# (x.)", Side::Document), ["c++", "c", "c#", "c", "x"]);
         assert_eq!(terms("__init__", Side::Document), ["__init__", "init"]);

@@ -27,7 +27,7 @@ pub fn question_terms(analyzer: &Analyzer, question: &str) -> Vec<QuestionTerm> 
             terms.push(QuestionTerm { hash: term.hash, kind: term.kind, text, position: term.position });
         }
     });
-    if terms.iter().any(|term| term.kind != TermKind::StopWord) {
+    if terms.iter().any(|term| term.kind.has_length()) {
         terms.retain(|term| term.kind != TermKind::StopWord);
     }
     terms

@@ -1,6 +1,6 @@
 //! What takes new documents: a hash table of growing lists. Sealed, it is a segment.
 
-use super::analyzer::{Analyzer, Side, TermKind};
+use super::analyzer::{Analyzer, Side};
 use super::postings::{GrowingList, Posting};
 use super::segment_writer::SegmentWriter;
 use super::term_table::TermTable;
@@ -31,7 +31,7 @@ impl SegmentBuilder {
         let frequencies = &mut self.frequencies;
         frequencies.clear();
         analyzer.terms(text, Side::Document, &mut |term| {
-            if term.kind != TermKind::StopWord {
+            if term.kind.has_length() {
                 length = length.saturating_add(1).min(GONE - 1);
             }
             let frequency = frequencies.entry(term.hash).or_insert(0);

@@ -1,5 +1,7 @@
 //! Days named in a question: "8 May 2023", "May 8", "2023-05-08", "in June", "yesterday", "3 weeks ago".
 
+use crate::lexical::{day_of_month, month_number, year_number};
+
 /// Milliseconds of a day.
 const DAY_MS: f64 = 86_400_000.0;
 
@@ -10,22 +12,6 @@ const LATER: f32 = 0.65;
 /// What a match of the month alone counts; of the year alone.
 const MONTH: f32 = 0.45;
 const YEAR: f32 = 0.2;
-
-/// English, German, French and Spanish month names by the first letters that tell them apart, folded.
-const MONTHS: [&[&str]; 12] = [
-    &["january", "januar", "janvier", "enero", "jan"],
-    &["february", "februar", "fevrier", "febrero", "feb"],
-    &["march", "marz", "mars", "marzo", "mar"],
-    &["april", "avril", "abril", "apr"],
-    &["mai", "mayo", "may"],
-    &["june", "juni", "juin", "junio", "jun"],
-    &["july", "juli", "juillet", "julio", "jul"],
-    &["august", "aout", "agosto", "aug"],
-    &["september", "septembre", "septiembre", "sept", "sep"],
-    &["october", "oktober", "octobre", "octubre", "oct"],
-    &["november", "novembre", "noviembre", "nov"],
-    &["december", "dezember", "decembre", "diciembre", "dec"],
-];
 
 /// A stretch of time that a question names. Days count from 1970-01-01, UTC.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,18 +62,8 @@ pub(super) fn day_of(time_ms: f64) -> Option<i32> {
     (day.abs() < 10_000_000.0).then_some(day as i32)
 }
 
-fn month_of(word: &str) -> Option<u32> {
-    MONTHS.iter().zip(1..).find(|(names, _)| names.contains(&word)).map(|(_, month)| month)
-}
-
-fn number(word: &str) -> Option<u32> {
-    let digits = word.trim_end_matches(|letter: char| letter.is_alphabetic());
-    let suffix = &word[digits.len()..];
-    matches!(suffix, "" | "st" | "nd" | "rd" | "th" | "er").then(|| digits.parse().ok()).flatten()
-}
-
 fn year_of(word: &str) -> Option<i32> {
-    word.parse().ok().filter(|year| word.len() == 4 && (1900..=2199).contains(year))
+    year_number(word).map(u32::cast_signed)
 }
 
 /// Reads the times that folded words name, in order of appearance. `now_ms` is what "yesterday" is counted from.
@@ -101,13 +77,13 @@ pub fn named_times(words: &[&str], now_ms: f64) -> Vec<NamedTime> {
             times.push(time);
             continue;
         }
-        let Some(month) = month_of(word) else { continue };
+        let Some(month) = month_number(word) else { continue };
         let is_word_too = matches!(*word, "may" | "march" | "mar" | "mars" | "sep" | "dec" | "jan");
         let year = [1, 2, -1].into_iter().find_map(|offset| near(offset).and_then(year_of));
         let day = [-1, 1, -2]
             .into_iter()
             .filter(|offset| *offset != -2 || matches!(near(-1), Some("of" | "de")))
-            .find_map(|offset| near(offset).and_then(number).filter(|day| (1..=31).contains(day)));
+            .find_map(|offset| near(offset).and_then(day_of_month));
         if let Some(year) = year {
             used_years.push(year);
         }

@@ -141,6 +141,9 @@ impl Reading {
         let mut has_identifier = has_quotation(&text);
         let mut only_small_talk = true;
         analyzer.terms(question, Side::Question, &mut |term| {
+            if term.kind == TermKind::Variant {
+                return;
+            }
             let is_first = term.position != last_position;
             last_position = term.position;
             if is_first {

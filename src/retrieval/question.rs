@@ -39,7 +39,7 @@ const USER_SAID: &[&str] = &[
 pub(super) struct Question {
     /// Distinct terms to look up.
     pub terms: Vec<QuestionTerm>,
-    /// Compounds in it, as a whole, hyphenated words left out.
+    /// Compounds in it, as a whole and in their common forms, hyphenated words left out.
     pub identifiers: Vec<u64>,
     /// Hashes of all its words, stop words included, sorted: names are looked up here.
     words: Vec<u64>,
@@ -65,7 +65,11 @@ impl Question {
         let terms = question_terms(analyzer, text);
         let identifiers = terms
             .iter()
-            .filter(|term| term.kind == TermKind::Identifier && is_technical(&term.text))
+            .filter(|term| match term.kind {
+                TermKind::Identifier => is_technical(&term.text),
+                TermKind::Variant => term.text.contains(|letter: char| letter.is_ascii_digit()),
+                _ => false,
+            })
             .map(|term| term.hash)
             .collect();
         let mut words = Vec::new();

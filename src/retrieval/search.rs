@@ -310,7 +310,7 @@ pub(super) fn asked_terms(question: &Question) -> Vec<AskedTerm> {
         text.starts_with(|first| matches!(first, '\u{AC00}'..='\u{D7AF}')) && text.chars().nth(2).is_some()
     };
     let asked = |term: &QuestionTerm| {
-        let is_optional = term.kind == TermKind::Gram && is_hangul_word(&term.text);
+        let is_optional = term.kind == TermKind::Variant || term.kind == TermKind::Gram && is_hangul_word(&term.text);
         AskedTerm { hash: term.hash, is_optional }
     };
     question.terms.iter().map(asked).collect()
