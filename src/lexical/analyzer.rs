@@ -312,7 +312,7 @@ impl<'a> Scan<'a> {
         }
         // Stemmed, because in lower case nobody can tell it from a word.
         self.emit_word(piece, TermKind::Identifier, position);
-        if piece.contains('_') {
+        if piece.trim_matches('_').contains('_') {
             self.emit_joined(&[piece], position);
         }
         self.sub_word(&piece[..start], position);

@@ -430,19 +430,19 @@ fn retain_best(values: &mut Vec<(f32, u32)>, wanted: usize) {
     values.retain(|(value, _)| step(*value) >= least);
 }
 
-/// The terms that a question is answered by: all, or of a very long question the rarest, in order.
+/// The terms that a question is answered by, in order: all, but for optional ones that nothing holds, or of a very long
+/// question the rarest.
 fn rarest<'a>(terms: &'a [AskedTerm], lexical: &LexicalIndex) -> Vec<&'a AskedTerm> {
-    if terms.len() <= MAX_TERMS {
-        return terms.iter().collect();
+    let holders = |term: &AskedTerm| lexical.document_frequency(term.hash);
+    let mut wanted: Vec<&AskedTerm> = terms.iter().filter(|term| !term.is_optional || holders(term) > 0).collect();
+    if wanted.len() <= MAX_TERMS {
+        return wanted;
     }
-    let mut known: Vec<(usize, usize)> = terms
-        .iter()
-        .enumerate()
-        .map(|(position, term)| (lexical.document_frequency(term.hash), position))
-        .filter(|(holders, _)| *holders > 0)
-        .collect();
+    let mut known: Vec<(usize, usize)> =
+        wanted.iter().map(|term| holders(term)).zip(0..).filter(|(holders, _)| *holders > 0).collect();
     known.sort_unstable();
     known.truncate(MAX_TERMS);
     known.sort_unstable_by_key(|(_, position)| *position);
-    known.into_iter().map(|(_, position)| &terms[position]).collect()
+    wanted = known.into_iter().map(|(_, position)| wanted[position]).collect();
+    wanted
 }
