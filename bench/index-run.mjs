@@ -5,14 +5,16 @@ export const PEER_WORDS = ["minisearch", "minisearch-prefix", "flexsearch", "ora
 export const OWN_VECTORS = ["throughline-auto", "throughline-exact", "throughline-codes", "throughline-hnsw"];
 export const PEER_VECTORS = ["plain-scan", "hnswlib", "edgevec", "orama-vectors"];
 
-/** Engines that take minutes or gigabytes beyond so many rows: measured up to there. */
-const MOST_ROWS = { "minisearch-prefix": 20_000, "orama-vectors": 20_000, "edgevec": 100_000, "hnswlib": 100_000, "plain-scan": 100_000, "throughline-exact": 1_000_000 };
+/** Engines that take many minutes or gigabytes beyond so many rows: measured up to there, unless named. */
+const MOST_ROWS = {
+  "minisearch-prefix": 20_000, "orama-vectors": 20_000, "edgevec": 50_000, "hnswlib": 100_000, "plain-scan": 100_000, "throughline-hnsw": 100_000, "throughline-auto": 100_000,
+};
 
 /** Search by words. */
-export async function runWords(site, { engines, sizes, repeats, textsUrl, say }) {
+export async function runWords(site, { engines, isNamed, sizes, repeats, textsUrl, say }) {
   const results = [];
   for (const size of sizes) {
-    for (const engine of engines.filter((name) => size <= (MOST_ROWS[name] ?? Infinity))) {
+    for (const engine of engines.filter((name) => isNamed || size <= (MOST_ROWS[name] ?? Infinity))) {
       say(`Words: ${engine}, ${size} messages`);
       const result = await attempt(() => site.withWorker(async ({ step, memoryBytes }) => {
         const { settings } = await step("prepareWords", { engine, size, textsUrl });
@@ -28,11 +30,11 @@ export async function runWords(site, { engines, sizes, repeats, textsUrl, say })
 }
 
 /** Search by vectors. `datasets`: `{ name, size, real? }`. */
-export async function runVectors(site, { engines, datasets, queries, repeats, say }) {
+export async function runVectors(site, { engines, isNamed, datasets, queries, repeats, say }) {
   const results = [];
   for (const { name, size, real } of datasets) {
     let truth;
-    for (const engine of engines.filter((each) => size <= (MOST_ROWS[each] ?? Infinity))) {
+    for (const engine of engines.filter((each) => isNamed || size <= (MOST_ROWS[each] ?? Infinity))) {
       say(`Vectors: ${engine}, ${name}`);
       const result = await attempt(() => site.withWorker(async ({ step, memoryBytes }) => {
         const prepared = await step("prepareVectors", { engine, size, queries, real, truth });

@@ -57,7 +57,7 @@ async function bench() {
   const site = await openSite({ engines: [...words, ...vectors, "throughline-messages"], files, data });
   const report = { browser: `Chromium ${site.version}`, processors: `${cpus().length} x ${cpus()[0]?.model.trim()}`, load: [loadavg()[0]] };
   try {
-    const run = { repeats: options.repeats, textsUrl: options.corpus === undefined ? undefined : "/texts.json", say };
+    const run = { repeats: options.repeats, textsUrl: options.corpus === undefined ? undefined : "/texts.json", say, isNamed: options.engines !== undefined };
     if (words.length > 0) report.words = await runWords(site, { ...run, engines: words, sizes: options.indexSizes });
     if (vectors.length > 0) report.vectors = await runVectors(site, { ...run, engines: vectors, queries: options.queries, datasets: datasets(options, data) });
     if (has("hybrid")) report.hybrid = await runHybrid(site, { ...run, sizes: options.indexSizes });

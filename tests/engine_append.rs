@@ -177,3 +177,22 @@ fn closed_means_closed() {
         assert_eq!(engine.settled().await.unwrap_err().code, Code::Closed);
     });
 }
+
+#[test]
+fn a_recall_over_everything_sees_what_another_tab_made_changed_and_erased() {
+    block_on(async {
+        let world = World::default();
+        let (one, other) = (world.open().await, world.open().await);
+        let finds = async |word: &str| !other.recall(recall(word)).await.unwrap().is_empty();
+        conversation(&one, "a").await;
+        conversation(&one, "b").await;
+        one.append(append("a", vec![message("user", "quillmark")])).await.unwrap();
+        one.append(append("b", vec![message("user", "thornmark")])).await.unwrap();
+        assert!(finds("quillmark").await && finds("thornmark").await);
+        one.append(append("b", vec![message("user", "cindermark")])).await.unwrap();
+        assert!(finds("cindermark").await && finds("quillmark").await);
+        let erase = serde_json::json!({ "conversationId": "a" });
+        one.erase(serde_json::from_value(erase).unwrap()).await.unwrap();
+        assert!(!finds("quillmark").await && finds("cindermark").await);
+    });
+}

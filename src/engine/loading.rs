@@ -89,13 +89,18 @@ impl Engine {
         let mut unknown = Vec::new();
         {
             let state = &mut *self.state.borrow_mut();
-            for (_, record) in &records {
-                let stored: Stored<crate::records::ConversationRecord> = Stored::read(Store::Conversations, record)?;
-                present.insert(stored.value.id.clone());
-                if !state.conversations.contains_key(&stored.value.id) {
-                    unknown.push(stored.value.id.clone());
+            for (key, record) in &records {
+                let Some(KeyPart::Text(id)) = key.0.first() else { continue };
+                present.insert(id.clone());
+                let known = state.conversation(id).map(|known| known.stored.body == record.body);
+                // Most have not changed since: reading them again would cost more than finding them did.
+                if known == Some(true) {
+                    continue;
                 }
-                state.put_conversation(stored);
+                if known.is_none() {
+                    unknown.push(id.clone());
+                }
+                state.put_conversation(Stored::read(Store::Conversations, record)?);
             }
             let gone: Vec<String> = state.conversations.keys().filter(|id| !present.contains(*id)).cloned().collect();
             for id in gone {
