@@ -214,8 +214,9 @@ fn a_named_day_or_role_counts() {
 fn a_message_said_again_replaces_itself() {
     let mut index = lexical_only();
     let first = say(&mut index, 1, 1, Role::User, 1.0, "the zeppelin landed").unwrap();
+    say(&mut index, 1, 2, Role::User, 1.0, "good");
     let second = say(&mut index, 1, 1, Role::User, 1.0, "the balloon landed").unwrap();
-    assert_eq!((index.len(), index.find(1, 1), index.place(first)), (1, Some(second), None));
+    assert_eq!((index.len(), index.find(1, 1), index.place(first)), (2, Some(second), None));
     assert!(ask(&index, &Ask { text: "zeppelin", ..Ask::default() }).hits.is_empty());
 }
 
@@ -329,6 +330,25 @@ fn a_pasted_log_is_a_question_too() {
     let words = (0..400).map(|number| format!("word{number} garden row")).collect::<Vec<_>>().join(" ");
     let pasted = format!("{words} zeppelin port_8443 {}", "e\u{301}rror ".repeat(100_000));
     assert_eq!(ask(&index, &Ask { text: &pasted, top_k: 1, ..Ask::default() }).hits[0].seq, 51);
+}
+
+#[test]
+fn importing_and_deleting_over_and_over_holds_no_more_than_once() {
+    let mut index = lexical_only();
+    small_talk(&mut index, 1, 1, 20, 1.0);
+    let cycle = |index: &mut MessageIndex| {
+        small_talk(index, 2, 1, 500, 2.0);
+        assert!(!ask(index, &Ask { text: "garden", ..Ask::default() }).hits.is_empty());
+        let held = index.memory_bytes();
+        index.remove_conversation(2);
+        index.sweep();
+        held
+    };
+    let first = cycle(&mut index);
+    let rest: Vec<usize> = (0..10).map(|_| cycle(&mut index)).collect();
+    assert!(rest.iter().all(|held| *held <= first), "{first} {rest:?}");
+    assert_eq!(say(&mut index, 3, 1, Role::User, 3.0, "the zeppelin landed"), Some(20));
+    assert_eq!(places(&ask(&index, &Ask { text: "zeppelin", ..Ask::default() })), [(3, 1)]);
 }
 
 #[derive(Clone, Debug)]

@@ -306,13 +306,13 @@ impl Workspace {
         for (sum, document) in &mut around {
             self.rows[*document as usize] = 0;
             let score = |document: u32| self.scores.get(document as usize).copied().unwrap_or(0.0);
-            let [previous, next, second_before, second_after] = scope.surroundings.neighbours(*document).map(score);
+            let [previous, next, second_before, second_after] = scope.surroundings.neighbours(*document);
             let answered = if scope.surroundings.answered(*document).is_some() { ANSWERED } else { 0.0 };
             let session = self.session_scores[scope.surroundings.head(*document) as usize];
             *sum = (OWN * score(*document)
-                + (PREVIOUS + answered) * previous
-                + NEXT * next
-                + SECOND * (second_before + second_after))
+                + (PREVIOUS + answered) * score(previous)
+                + NEXT * score(next)
+                + SECOND * (score(second_before) + score(second_after)))
                 / best
                 + SESSION * session / best_session;
         }
@@ -398,7 +398,7 @@ impl Workspace {
 }
 
 /// So many times as many as are wanted are looked at more closely, by their own words.
-const REACH: usize = 4;
+const REACH: usize = 2;
 
 /// Rows that fit a `u16`.
 const ROWS: usize = 60_000;

@@ -9,9 +9,10 @@ use super::segment_builder::{GONE, SegmentBuilder};
 
 /// An inverted index with BM25, over documents numbered from 0 in the order in which they came.
 ///
-/// It is a list of sealed segments and a part that grows, each with its own range of numbers. A removed document's number
-/// is not given again; its postings are skipped, and swept out of a part once a quarter of its documents is gone. Every
-/// result is the same as that of an index built anew from the documents that are left, but for the numbers.
+/// It is a list of sealed segments and a part that grows, each with its own range of numbers; the part that grows is
+/// sealed when it is full. A removed document's postings are skipped, and swept out of a part once a quarter of its
+/// documents is gone. Its number is given again when no document with a higher one is left. Every result is the same as
+/// that of an index built anew from the documents that are left, but for the numbers.
 #[derive(Clone, Debug, Default)]
 pub struct LexicalIndex {
     sealed: Vec<Sealed>,
@@ -42,6 +43,10 @@ pub struct LexicalHit {
     pub score: f32,
 }
 
+/// Documents in the part that grows: few enough to read its lists from the beginning, and to be sealed within a few
+/// milliseconds.
+const MOST_GROWING: u32 = 4_096;
+
 /// Whether so many removed documents of all are worth a sweep.
 fn is_worth_sweeping(gone: u32, documents: u32) -> bool {
     u64::from(gone) * 4 > documents.into()
@@ -56,6 +61,9 @@ impl LexicalIndex {
 
     /// Adds a document and answers its number.
     pub fn add(&mut self, analyzer: &Analyzer, text: &str) -> u32 {
+        if self.growing.len() >= MOST_GROWING {
+            self.seal();
+        }
         self.growing.add(analyzer, text);
         let length = self.growing.lengths().last().copied().unwrap_or(0);
         self.number(length)
@@ -142,6 +150,7 @@ impl LexicalIndex {
                 part.gone += 1;
                 if is_worth_sweeping(part.gone, part.segment.len()) {
                     part.sweep(&self.lengths);
+                    self.take_numbers_back();
                 }
             }
         }
@@ -161,6 +170,23 @@ impl LexicalIndex {
         if std::mem::take(&mut self.growing_gone) > 0 {
             self.growing.sweep();
         }
+        self.take_numbers_back();
+    }
+
+    /// Numbers at the end that no document has any more are given again: a session that imports and deletes over and
+    /// over holds no more than one that does it once.
+    fn take_numbers_back(&mut self) {
+        if self.growing_gone > 0 {
+            return;
+        }
+        self.growing.drop_removed_at_end();
+        while self.growing.is_empty()
+            && let Some(last) = self.sealed.pop_if(|last| last.is_empty(&self.lengths))
+        {
+            self.lengths.truncate(last.first as usize);
+        }
+        let growing_first = self.sealed.last().map_or(0, |last| last.first + last.segment.len());
+        self.lengths.truncate((growing_first + self.growing.len()) as usize);
     }
 
     /// Documents that are there.
@@ -307,6 +333,12 @@ impl LexicalIndex {
 }
 
 impl Sealed {
+    /// Whether no document and no posting is left in it.
+    fn is_empty(&self, lengths: &[u16]) -> bool {
+        let end = (self.first + self.segment.len()) as usize;
+        self.gone == 0 && lengths.get(self.first as usize..end).is_none_or(|own| own.iter().all(|one| *one == GONE))
+    }
+
     /// Drops every trace of removed documents: the segment is written anew, its documents keep their numbers.
     fn sweep(&mut self, lengths: &[u16]) {
         if std::mem::take(&mut self.gone) == 0 {

@@ -111,6 +111,11 @@ impl SegmentBuilder {
         self.frequencies = TermTable::default();
     }
 
+    /// Takes back the numbers of removed documents at the end. They must have been swept out.
+    pub(crate) fn drop_removed_at_end(&mut self) {
+        while self.lengths.pop_if(|length| *length == GONE).is_some() {}
+    }
+
     /// Bytes held, near enough: table, lists, lengths.
     pub(crate) fn memory_bytes(&self) -> usize {
         let table = self.terms.capacity() * (size_of::<(u64, GrowingList)>() + 1) * 8 / 7;

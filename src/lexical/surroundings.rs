@@ -30,6 +30,12 @@ impl Surroundings {
         self.links.push(Link { previous: NONE, next: NONE, session_terms: 0, asks });
     }
 
+    /// Forgets the documents from this number on. None of the others may be linked to them.
+    pub fn truncate(&mut self, documents: usize) {
+        self.heads.truncate(documents);
+        self.links.truncate(documents);
+    }
+
     /// Puts a document after another one of its session, or, with [`NONE`], at the beginning of a session.
     pub fn put(&mut self, document: u32, previous: u32, terms: u16) {
         let head = match self.links.get_mut(previous as usize) {

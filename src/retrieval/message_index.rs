@@ -281,7 +281,9 @@ impl MessageIndex {
         if let Some(vectors) = &mut self.vectors {
             vectors.remove(document);
         }
-        self.timeline.remove(document) && self.lexical.remove(document)
+        let was_there = self.timeline.remove(document) && self.lexical.remove(document);
+        self.timeline.truncate(self.lexical.capacity());
+        was_there
     }
 
     /// Forgets messages of one conversation, in one go.
@@ -297,6 +299,7 @@ impl MessageIndex {
                 vectors.remove(*document);
             }
         }
+        self.timeline.truncate(self.lexical.capacity());
     }
 
     /// Forgets a conversation and answers how many messages that were.
@@ -350,6 +353,7 @@ impl MessageIndex {
     /// Drops every trace of removed messages from memory; call it after an erasure.
     pub fn sweep(&mut self) {
         self.lexical.sweep();
+        self.timeline.truncate(self.lexical.capacity());
     }
 
     /// Searches.

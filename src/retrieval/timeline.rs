@@ -70,6 +70,12 @@ impl Timeline {
         self.tracks.iter()
     }
 
+    /// Forgets the numbers from this one on. They must be of removed documents.
+    pub fn truncate(&mut self, documents: usize) {
+        self.entries.truncate(documents);
+        self.surroundings.truncate(documents);
+    }
+
     /// Bytes held, near enough.
     pub fn memory_bytes(&self) -> usize {
         let documents: usize = self.tracks.iter().map(|(_, track)| track.documents.capacity()).sum();
