@@ -28,12 +28,12 @@ fn add_chat(index: &mut MessageIndex, conversation: u32, language: usize) {
     }
 }
 
-/// Recall at 1, 5 and 10, in percent, of the questions in this language.
-fn recalls(index: &MessageIndex, language: usize) -> [f64; 3] {
+/// Recall at 1, 5 and 10, in percent, of the questions in this language, asked as `dress` makes of them.
+fn recalls(index: &MessageIndex, language: usize, dress: &dyn Fn(&str) -> String) -> [f64; 3] {
     let questions = rows(include_str!("languages/questions.json"));
     let mut sums = [0.0; 3];
     for question in &questions {
-        let text = question[1 + language].as_str().unwrap();
+        let text = &dress(question[1 + language].as_str().unwrap());
         let wanted: Vec<u64> = question[0].as_array().unwrap().iter().map(|seq| seq.as_u64().unwrap()).collect();
         let hits = index
             .search(&SearchRequest {
@@ -80,12 +80,40 @@ fn each_language_finds_as_much_as_english() {
     for (language, name) in LANGUAGES.iter().enumerate() {
         let mut index = MessageIndex::new(Analyzer::default(), None);
         add_chat(&mut index, language as u32, language);
-        let (alone, among) = (recalls(&index, language), recalls(&together, language));
+        let (alone, among) = (recalls(&index, language, &str::to_owned), recalls(&together, language, &str::to_owned));
         println!("{name:9} R@1, 5, 10 alone {alone:.1?}, in one store with the others {among:.1?}");
         let (english_alone, english_among) = *english.get_or_insert((alone, among));
         for cut in 0..MARGINS.len() {
             assert!(alone[cut] >= english_alone[cut] - MARGINS[cut], "{name} {alone:?}");
             assert!(among[cut] >= english_among[cut] - MARGINS[cut], "{name} {among:?}");
+        }
+    }
+}
+
+/// Instructions as an app might send them before each question, with a question of their own in the middle.
+const INSTRUCTIONS: [&str; 5] = [
+    "You help people with their work and their family. Answer briefly and never invent a port, a price or a name. Do not \
+     ask more than this: which message do you mean? Books, trips and contracts are explained in three sentences.",
+    "당신은 사람들의 일과 가족을 돕습니다. 짧게 대답하고 포트나 가격, 이름을 지어내지 마세요. 이것 외에는 묻지 마세요. 어느 메시지를 말하나요? \
+     책과 여행과 계약은 세 문장으로 설명하세요.",
+    "あなたは人々の仕事と家族を助けます。短く答え、ポートや価格や名前を作らないでください。聞き返すのはこれだけです。どのメッセージのことですか？\
+     本や旅行や契約は三つの文で説明してください。",
+    "你帮助人们处理工作和家庭的事情。回答要简短，不要编造端口、价格或名字。只可以反问这一句：你指的是哪条消息？书、旅行和合同用三句话说明。",
+    "คุณช่วยผู้คนเรื่องงานและครอบครัว ตอบสั้นๆ และอย่าแต่งพอร์ต ราคา หรือชื่อขึ้นมาเอง ถามกลับได้แค่ว่าหมายถึงข้อความไหน หนังสือ ทริป และสัญญาให้อธิบายสามประโยค",
+];
+
+#[test]
+fn pasted_instructions_cost_at_most_two_points() {
+    for (language, name) in LANGUAGES.iter().enumerate() {
+        let mut index = MessageIndex::new(Analyzer::default(), None);
+        add_chat(&mut index, language as u32, language);
+        let [_, at_5, at_10] = recalls(&index, language, &str::to_owned);
+        let pasted = format!("{}\n", INSTRUCTIONS[language]).repeat(8_000 / INSTRUCTIONS[language].len());
+        let before = recalls(&index, language, &|question| format!("{pasted}\n{question}"));
+        let behind = recalls(&index, language, &|question| format!("{question}\n\n{pasted}"));
+        println!("{name:9} R@5, 10 alone {at_5:.1} {at_10:.1}, pasted before {before:.1?}, behind {behind:.1?}");
+        for [_, pasted_5, pasted_10] in [before, behind] {
+            assert!(pasted_5 >= at_5 - 2.0 && pasted_10 >= at_10 - 2.0, "{name}");
         }
     }
 }

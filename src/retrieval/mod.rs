@@ -23,6 +23,7 @@
 //! answers six of ten questions asked in the wrong conversation with nothing; without vectors it is a weaker guard
 //! (three of ten, 0.7 points of recall).
 
+mod asking;
 mod dates;
 mod gate;
 mod gate_words;

@@ -1,8 +1,10 @@
 //! What a question asks by: terms, identifiers, speakers and roles, named times.
 
+use super::asking::asking_part;
 use super::dates::{NamedTime, named_times};
 use crate::lexical::{Analyzer, QuestionTerm, Side, TermKind, hash_term, question_terms};
 use crate::message::Role;
+use std::borrow::Cow;
 
 /// Folded words that ask for what is newest. Only with one of them does a message's age count.
 #[rustfmt::skip] // words in lines, not one to a line
@@ -51,8 +53,21 @@ pub(super) struct Question {
     pub asks_for_newest: bool,
 }
 
-/// Of a longer question (a pasted log, say) only the beginning is read.
+/// So much of a text is read.
 const MAX_QUESTION_BYTES: usize = 32 * 1024;
+
+/// Fewer terms than this ask for nothing by themselves.
+const LEAST_TERMS: usize = 2;
+
+/// A text, or of a very long one its beginning and its end, where the question may be.
+fn ends(text: &str) -> Cow<'_, str> {
+    let half = MAX_QUESTION_BYTES / 2;
+    if text.len() <= 2 * half {
+        return Cow::Borrowed(text);
+    }
+    let (head, tail) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
+    Cow::Owned([&text[..head], &text[tail..]].join("\n\n"))
+}
 
 /// The beginning of a text that is too long to be a question.
 pub(super) fn readable(text: &str) -> &str {
@@ -61,8 +76,15 @@ pub(super) fn readable(text: &str) -> &str {
 
 impl Question {
     pub fn new(analyzer: &Analyzer, text: &str, now_ms: f64) -> Self {
-        let text = readable(text);
-        let terms = question_terms(analyzer, text);
+        let whole = ends(text);
+        let mut text = asking_part(&whole);
+        let mut terms = question_terms(analyzer, &text);
+        // "Why does this fail?" says nothing: what it is about is in what was pasted.
+        if terms.iter().filter(|term| term.kind.has_length()).count() < LEAST_TERMS {
+            text = Cow::Borrowed(&whole);
+            terms = question_terms(analyzer, &text);
+        }
+        let text = text.as_ref();
         let identifiers = terms
             .iter()
             .filter(|term| match term.kind {
