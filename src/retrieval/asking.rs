@@ -11,8 +11,8 @@ use std::borrow::Cow;
 const SHORT: usize = 1_000;
 /// What is near the beginning or the end, and what a paragraph may have to be taken as a whole.
 const NEAR: usize = 500;
-/// How much further from the end than the nearest one a sentence may be that asks too.
-const BESIDE: usize = 120;
+/// Where sentences ask at both ends, the one that is so much nearer to its end is the question.
+const BESIDE: usize = 40;
 /// Sentences that ask, away from both ends, that may still be the question.
 const FEW: usize = 3;
 
@@ -25,7 +25,7 @@ const BEGINNINGS: &[&str] = &[
 ];
 
 /// Folded words that begin a condition.
-const CONDITIONS: &[&str] = &["if", "should", "unless", "wenn", "falls", "si", "만약", "如果", "もし", "ถ้า"];
+const CONDITIONS: &[&str] = &["if", "unless", "wenn", "falls", "si", "만약", "如果", "もし", "ถ้า"];
 
 /// What a question ends with where no question mark tells: Korean, Japanese, Chinese, Thai.
 #[rustfmt::skip] // words in lines, not one to a line
@@ -58,16 +58,24 @@ pub(super) fn asking_part(text: &str) -> Cow<'_, str> {
 }
 
 fn stretches(text: &str) -> Vec<Stretch> {
-    let distance = |(start, end): &Stretch| (*start).min(text.len() - end);
-    let mut sentences = sentences(text);
-    let clarity = |stretch: &Stretch| clarity(&text[stretch.0..stretch.1]);
-    let clearest = sentences.iter().map(clarity).max().unwrap_or(0);
-    sentences.retain(|stretch| clearest > 0 && clarity(stretch) == clearest);
-    let nearest = sentences.iter().map(distance).min().unwrap_or(0);
-    let is_near = |stretch: &Stretch| distance(stretch) <= (nearest + BESIDE).min(NEAR);
-    let mut chosen: Vec<Stretch> = sentences.iter().copied().filter(is_near).collect();
-    if chosen.is_empty() && sentences.len() <= FEW {
-        chosen = sentences;
+    let all = sentences(text);
+    let clarities: Vec<u8> = all.iter().map(|(start, end)| clarity(&text[*start..*end])).collect();
+    let clearest = clarities.iter().copied().max().unwrap_or(0).max(1);
+    // From either end the first that asks so clearly, and those that follow it at once.
+    let run = |order: &mut dyn Iterator<Item = usize>| -> Vec<Stretch> {
+        let run = order.skip_while(|at| clarities[*at] < clearest).take_while(|at| clarities[*at] == clearest);
+        run.map(|at| all[at]).collect()
+    };
+    let distance = |run: &[Stretch]| run.first().map_or(text.len(), |(start, end)| (*start).min(text.len() - end));
+    let (first, last) = (run(&mut (0..all.len())), run(&mut (0..all.len()).rev()));
+    let nearest = distance(&first).min(distance(&last));
+    let mut chosen = Vec::new();
+    if nearest <= NEAR {
+        chosen.extend([first, last].into_iter().filter(|run| distance(run) <= nearest + BESIDE).flatten());
+    } else if clarities.iter().filter(|clarity| **clarity == clearest).count() <= FEW {
+        chosen.extend(
+            all.iter().zip(&clarities).filter(|(_, clarity)| **clarity == clearest).map(|(stretch, _)| *stretch),
+        );
     }
     if chosen.is_empty() {
         let short = |stretch: &Stretch| stretch.1 - stretch.0 <= NEAR && is_prose(&text[stretch.0..stretch.1]);
@@ -79,6 +87,7 @@ fn stretches(text: &str) -> Vec<Stretch> {
             *stretch = (start, end.max(stretch.1));
         }
     }
+    crate::sorting::sort(&mut chosen);
     chosen.dedup();
     chosen
 }

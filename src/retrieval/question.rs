@@ -56,7 +56,7 @@ pub(super) struct Question {
 /// So much of a text is read.
 const MAX_QUESTION_BYTES: usize = 32 * 1024;
 
-/// Fewer terms than this ask for nothing by themselves.
+/// Fewer terms than this say too little by themselves.
 const LEAST_TERMS: usize = 2;
 
 /// A text, or of a very long one its beginning and its end, where the question may be.
@@ -79,18 +79,21 @@ impl Question {
         let whole = ends(text);
         let mut text = asking_part(&whole);
         let mut terms = question_terms(analyzer, &text);
-        // "Why does this fail?" says nothing: what it is about is in what was pasted.
-        if terms.iter().filter(|term| term.kind.has_length()).count() < LEAST_TERMS {
+        let count = terms.iter().filter(|term| term.kind.has_length()).count();
+        if count == 0 {
             text = Cow::Borrowed(&whole);
             terms = question_terms(analyzer, &text);
+        } else if count < LEAST_TERMS && text.len() < whole.len() {
+            // "Why does this fail?" says little: what it is about is in what was pasted.
+            let named = question_terms(analyzer, &whole).into_iter().filter(is_technical_term);
+            terms.extend(named.filter(|term| !text.contains(&term.text)));
         }
         let text = text.as_ref();
         let identifiers = terms
             .iter()
-            .filter(|term| match term.kind {
-                TermKind::Identifier => is_technical(&term.text),
-                TermKind::Variant => term.text.contains(|letter: char| letter.is_ascii_digit()),
-                _ => false,
+            .filter(|term| {
+                is_technical_term(term)
+                    || term.kind == TermKind::Variant && term.text.contains(|letter: char| letter.is_ascii_digit())
             })
             .map(|term| term.hash)
             .collect();
@@ -151,6 +154,10 @@ fn role_named(sequence: &[&str]) -> Option<Role> {
         (false, true) => Some(Role::User),
         _ => None,
     }
+}
+
+fn is_technical_term(term: &QuestionTerm) -> bool {
+    term.kind == TermKind::Identifier && is_technical(&term.text)
 }
 
 /// A compound that is no hyphenated word: with a digit, an underscore, a path, a dot, or upper case within.
