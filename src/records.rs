@@ -567,6 +567,115 @@ impl FromFields for AuditRecord {
     }
 }
 
+/// What a sealed segment of the search index holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SegmentKind {
+    /// What is kept in memory of messages, and the postings of their texts.
+    Messages,
+    /// Quantised vectors.
+    Vectors,
+}
+
+crate::json_reader::json_names!(SegmentKind { Messages: "messages", Vectors: "vectors" });
+
+/// A sealed segment of the search index: a cache of what the messages or vectors of its runs would give. Its bytes are
+/// in the store of chunks, part by part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SegmentRecord {
+    /// What it holds.
+    pub kind: SegmentKind,
+    /// Layout of its bytes; another one is not read.
+    pub layout: u32,
+    /// What made its content: the analyzer's version, or the embedder, `<id>/<dimensions>`.
+    pub maker: String,
+    /// Messages that it covers.
+    pub messages: u32,
+    /// Rows, for vectors.
+    pub rows: u32,
+    /// Bytes of each part.
+    pub parts: Vec<u32>,
+    /// Checksum of each chunk, hexadecimal, in the order of their numbers.
+    pub chunks: Vec<String>,
+    /// What it covers, in the order of its content.
+    pub runs: Vec<SegmentRun>,
+}
+
+impl FromFields for SegmentRecord {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            kind: fields.take("kind"),
+            layout: fields.take("layout"),
+            maker: fields.take("maker"),
+            messages: fields.take("messages"),
+            rows: fields.take("rows"),
+            parts: fields.take("parts"),
+            chunks: fields.take("chunks"),
+            runs: fields.take("runs"),
+        }
+    }
+}
+
+/// Successive messages of one conversation, whole and of every branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SegmentRun {
+    /// The conversation.
+    pub conversation_id: String,
+    /// [`ConversationRecord::born`] when the messages were read.
+    pub born: u32,
+    /// [`ConversationRecord::removed`] then. Nothing but a removal changes messages that are whole.
+    pub removed: Seq,
+    /// First position.
+    pub first_seq: Seq,
+    /// Last position, inclusive.
+    pub last_seq: Seq,
+}
+
+impl SegmentRun {
+    /// Messages in it.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        (self.last_seq + 1).saturating_sub(self.first_seq)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.last_seq < self.first_seq
+    }
+}
+
+impl FromFields for SegmentRun {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            conversation_id: fields.take("conversationId"),
+            born: fields.take("born"),
+            removed: fields.take("removed"),
+            first_seq: fields.take("firstSeq"),
+            last_seq: fields.take::<Seq>("lastSeq").min(Seq::MAX - 1),
+        }
+    }
+}
+
+/// Counters of segments. Written with every change of segments and every removal of messages, so it is the optimistic
+/// lock of both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SegmentCounters {
+    /// Number of the newest segment.
+    pub last: u32,
+    /// Removals of messages and conversations so far.
+    pub removals: u32,
+}
+
+impl FromFields for SegmentCounters {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { last: fields.take("last"), removals: fields.take("removals") }
+    }
+}
+
 crate::json_reader::deserialize_as_json!(
     ConversationRecord,
     MessageStatus,
@@ -582,5 +691,9 @@ crate::json_reader::deserialize_as_json!(
     FactRecord,
     JobKind,
     JobRecord,
-    AuditRecord
+    AuditRecord,
+    SegmentKind,
+    SegmentRecord,
+    SegmentRun,
+    SegmentCounters
 );

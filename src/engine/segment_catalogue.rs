@@ -1,0 +1,175 @@
+//! The segments that storage has: their records, their bytes, and the one record that guards every change of them.
+//!
+//! That record, the counters, is written with every change of segments and with every removal of messages. So what was
+//! sealed from messages that were removed meanwhile is refused, and a removal knows every segment that it must take along.
+
+use super::Engine;
+use super::stored::{Stored, decode, encode};
+use crate::error::Result;
+use crate::key;
+use crate::ports::{Check, Commit, Key, KeyPart, Query, Record, Store};
+use crate::records::{SegmentCounters, SegmentKind, SegmentRecord};
+use crate::segments::{Assembly, chunk_checksum, chunks};
+
+/// Name of the counters' record.
+const SEGMENT_COUNTERS: &str = "segments";
+/// Chunks that are read in one go.
+const CHUNK_PAGE: usize = 4;
+/// Layout of a segment's bytes. It rises when they mean something else; others are made again from the messages.
+pub(super) const SEGMENT_LAYOUT: u32 = 1;
+
+/// A segment and its number.
+pub(super) struct Segment {
+    pub(super) number: u32,
+    pub(super) record: SegmentRecord,
+}
+
+/// All segments, as they were read.
+pub(super) struct Catalogue {
+    /// Whole records, in order of their numbers.
+    pub(super) segments: Vec<Segment>,
+    /// Keys of records that cannot be read, or are of another layout.
+    pub(super) unreadable: Vec<Key>,
+    counters: SegmentCounters,
+    check: Check,
+}
+
+impl Catalogue {
+    /// The segments of one kind that were made so.
+    pub(super) fn made_by(&self, kind: SegmentKind, maker: &str) -> Vec<&Segment> {
+        let is_meant = |segment: &&Segment| segment.record.kind == kind && segment.record.maker == maker;
+        self.segments.iter().filter(is_meant).collect()
+    }
+
+    /// The segments that hold something of a conversation.
+    fn covering(&self, conversation_id: &str) -> impl Iterator<Item = &Segment> {
+        let covers =
+            move |segment: &&Segment| segment.record.runs.iter().any(|run| run.conversation_id == conversation_id);
+        self.segments.iter().filter(covers)
+    }
+
+    /// A commit that changes segments, if nobody else has changed any or removed messages since this was read.
+    pub(super) fn change(&self) -> Result<Commit> {
+        let counters = SegmentCounters { last: self.counters.last.saturating_add(1), ..self.counters };
+        Ok(Commit {
+            checks: vec![self.check.clone()],
+            puts: vec![(Store::Meta, key![SEGMENT_COUNTERS], encode(&counters)?)],
+            ..Commit::default()
+        })
+    }
+
+    /// Adds a new segment to a change. Its record is given without chunks and lengths of parts.
+    pub(super) fn put(&self, mut record: SegmentRecord, parts: &[Vec<u8>], commit: &mut Commit) -> Result<()> {
+        let number = self.counters.last.saturating_add(1);
+        record.parts = parts.iter().map(|part| part.len() as u32).collect();
+        for (index, chunk) in (0_u32..).zip(chunks(parts)) {
+            record.chunks.push(chunk_checksum(chunk));
+            let chunk = Record { body: "{}".to_owned(), blob: Some(chunk.to_vec()) };
+            commit.puts.push((Store::SegmentChunks, key![number, index], chunk));
+        }
+        commit.puts.push((Store::Segments, key![number], encode(&record)?));
+        Ok(())
+    }
+}
+
+/// Adds the end of a segment to a commit.
+pub(super) fn delete_segment(number: u32, commit: &mut Commit) {
+    commit.deletes.push((Store::Segments, key![number]));
+    commit.delete_prefixes.push((Store::SegmentChunks, key![number]));
+}
+
+impl Engine {
+    /// Reads which segments there are.
+    pub(super) async fn segment_catalogue(&self) -> Result<Catalogue> {
+        let (counters, check) = self.segment_counters().await?;
+        let mut catalogue = Catalogue { segments: Vec::new(), unreadable: Vec::new(), counters, check };
+        for (key, record) in self.scan(Query::prefix(Store::Segments, key![])).await? {
+            let number = match key.0.as_slice() {
+                [KeyPart::Number(number)] => u32::try_from(*number).ok(),
+                _ => None,
+            };
+            let record = decode::<SegmentRecord>(Store::Segments, &record);
+            match (number, record) {
+                (Some(number), Ok(record)) if record.layout == SEGMENT_LAYOUT => {
+                    catalogue.segments.push(Segment { number, record });
+                }
+                _ => catalogue.unreadable.push(key),
+            }
+        }
+        Ok(catalogue)
+    }
+
+    /// The counters, and the check that nobody has changed them since.
+    async fn segment_counters(&self) -> Result<(SegmentCounters, Check)> {
+        let key = key![SEGMENT_COUNTERS];
+        let found = self.host.storage.get(vec![(Store::Meta, key.clone())]).await?.pop().flatten();
+        // Counters that cannot be read are begun anew above every segment: nothing else depends on them.
+        let counters = match found.as_ref().map(|record| decode::<SegmentCounters>(Store::Meta, record)) {
+            Some(Ok(counters)) => counters,
+            Some(Err(_)) => {
+                let newest = Query { limit: Some(1), reverse: true, ..Query::prefix(Store::Segments, key![]) };
+                let newest = self.scan(newest).await?.pop().and_then(|(key, _)| match key.0.first() {
+                    Some(KeyPart::Number(number)) => u32::try_from(*number).ok(),
+                    _ => None,
+                });
+                SegmentCounters { last: newest.unwrap_or(0), removals: 0 }
+            }
+            None => SegmentCounters::default(),
+        };
+        Ok((counters, Check { store: Store::Meta, key, body: found.map(|record| record.body) }))
+    }
+
+    /// The parts of a segment; `None` where a chunk is missing or is another one than was written.
+    pub(super) async fn read_segment(&self, segment: &Segment) -> Result<Option<Vec<Vec<u8>>>> {
+        let mut assembly = Assembly::new(&segment.record.parts, &segment.record.chunks);
+        let count = u32::try_from(segment.record.chunks.len()).unwrap_or(u32::MAX);
+        let mut next = 0;
+        while next < count {
+            let mut query = Query::between(Store::SegmentChunks, key![segment.number], next, u32::MAX);
+            query.limit = Some(CHUNK_PAGE);
+            let page = self.scan(query).await?;
+            if page.is_empty() {
+                return Ok(None);
+            }
+            for (_, record) in page {
+                if assembly.push(record.blob.as_deref().unwrap_or_default()).is_err() {
+                    return Ok(None);
+                }
+                next += 1;
+            }
+        }
+        Ok(assembly.finish().ok())
+    }
+
+    /// Adds to a commit that removes messages of a conversation what goes with them: every segment that holds anything of
+    /// it, and the mark that refuses segments that are being made of it now. Answers how many segments that were.
+    pub(super) async fn forget_segments_of(&self, conversation_id: &str, commit: &mut Commit) -> Result<u64> {
+        let catalogue = self.segment_catalogue().await?;
+        let mut count = 0;
+        for segment in catalogue.covering(conversation_id) {
+            delete_segment(segment.number, commit);
+            count += 1;
+        }
+        // What cannot be read may hold it.
+        for key in &catalogue.unreadable {
+            commit.deletes.push((Store::Segments, key.clone()));
+            commit.delete_prefixes.push((Store::SegmentChunks, key.clone()));
+            count += 1;
+        }
+        commit.checks.push(catalogue.check.clone());
+        self.put_removal_of_segments(catalogue.counters, commit)?;
+        Ok(count)
+    }
+
+    /// Adds the mark that refuses every segment that is being made now to a commit that removes all messages.
+    pub(super) async fn forget_all_segments(&self, commit: &mut Commit) -> Result<()> {
+        let (counters, _) = self.segment_counters().await?;
+        self.put_removal_of_segments(counters, commit)
+    }
+
+    fn put_removal_of_segments(&self, counters: SegmentCounters, commit: &mut Commit) -> Result<()> {
+        let counters = Stored::new(SegmentCounters { removals: counters.removals.wrapping_add(1), ..counters })?;
+        commit.puts.push((Store::Meta, key![SEGMENT_COUNTERS], counters.record()));
+        Ok(())
+    }
+}
