@@ -90,25 +90,29 @@ pub fn stretches(segments: &[&[SegmentRun]], wanted: &[Wanted<'_>]) -> Vec<Stret
     found
 }
 
-/// Which segments of these sizes to merge: the oldest eight of one tier. Each tier is of segments eight times as large as
-/// the one before, from `least` on, so that every message is written once a tier; from `most` on they stay as they are.
+/// Segments of one tier that are merged into one of the next.
+const FAN: usize = 4;
+
+/// Which segments of these sizes to merge: the oldest four of one tier, or as many as make up `most`. Each tier is of
+/// segments four times as large as the one before, from `least` on, so that every message is written once a tier; from
+/// `most` on they stay as they are.
 #[must_use]
 pub fn merge_due(sizes: &[u32], least: u32, most: u32) -> Option<Vec<usize>> {
-    let mut lower = 0;
-    let mut upper = least.saturating_mul(FAN);
+    let (mut lower, mut upper) = (0, least.max(1).saturating_mul(FAN as u32));
     while lower < most {
-        let tier = sizes.iter().enumerate().filter(|(_, size)| **size >= lower && **size < upper.min(most));
-        let merged: Vec<usize> = tier.map(|(index, _)| index).take(FAN as usize).collect();
-        if merged.len() == FAN as usize {
-            return Some(merged);
+        let mut merged = Vec::new();
+        let mut sum = 0_u32;
+        for (index, size) in sizes.iter().enumerate().filter(|(_, size)| **size >= lower && **size < upper.min(most)) {
+            merged.push(index);
+            sum = sum.saturating_add(*size);
+            if merged.len() == FAN || (merged.len() > 1 && sum >= most) {
+                return Some(merged);
+            }
         }
-        (lower, upper) = (upper, upper.saturating_mul(FAN));
+        (lower, upper) = (upper, upper.saturating_mul(FAN as u32));
     }
     None
 }
-
-/// Segments of one tier that are merged into one of the next.
-const FAN: u32 = 8;
 
 #[cfg(test)]
 mod tests {
@@ -135,11 +139,31 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_merged_by_eights_up_to_the_largest_size() {
-        assert_eq!(merge_due(&[512; 7], 512, 4_096), None);
-        assert_eq!(merge_due(&[4_096, 512, 512, 512, 512, 512, 512, 512, 600], 512, 4_096), Some((1..9).collect()));
-        assert_eq!(merge_due(&[4_096; 20], 512, 4_096), None);
-        assert_eq!(merge_due(&[4_096; 9], 512, 32_768), Some((0..8).collect()));
+    fn segments_are_merged_by_fours_up_to_the_largest_size() {
+        assert_eq!(merge_due(&[512; 3], 512, 8_192), None);
+        assert_eq!(merge_due(&[8_192, 512, 512, 512, 600], 512, 8_192), Some(vec![1, 2, 3, 4]));
+        assert_eq!(merge_due(&[8_192; 20], 512, 8_192), None);
+        assert_eq!(merge_due(&[2_048, 512, 2_048, 512, 2_048, 2_048], 512, 8_192), Some(vec![0, 2, 4, 5]));
+        assert_eq!(merge_due(&[4_096, 2_048, 4_096], 512, 8_192), Some(vec![0, 1, 2]));
+    }
+
+    #[test]
+    fn each_message_is_written_a_few_times_and_segments_stay_few() {
+        let mut sizes: Vec<u32> = Vec::new();
+        let mut written = 0;
+        for _ in 0..200 {
+            sizes.push(512);
+            written += 512;
+            while let Some(merged) = merge_due(&sizes, 512, 8_192) {
+                let sum: u32 = merged.iter().map(|index| sizes[*index]).sum();
+                merged.iter().rev().for_each(|index| drop(sizes.remove(*index)));
+                sizes.push(sum);
+                written += sum;
+            }
+        }
+        assert_eq!(sizes.iter().sum::<u32>(), 200 * 512);
+        assert!(sizes.len() <= 100_000 / 8_192 + 6, "{sizes:?}");
+        assert!(written <= 3 * 200 * 512, "{written}");
     }
 
     proptest! {
