@@ -94,10 +94,10 @@ impl Conversation {
         let mut documents = Vec::new();
         for seq in left {
             if self.path.binary_search(&seq).is_err() {
-                documents.extend(self.message_mut(seq).and_then(|message| message.document.take()));
+                documents.extend(self.message_mut(seq).and_then(|message| MessageMeta::take_document(message)));
             }
         }
-        let is_missing = |seq: &Seq| self.message(*seq).is_some_and(|one| one.has_text && one.document.is_none());
+        let is_missing = |seq: &Seq| self.message(*seq).is_some_and(|one| one.has_text && one.document().is_none());
         let mut returned: Vec<Seq> = self.returned.iter().copied().filter(|seq| *seq <= common).collect();
         returned.extend(fresh);
         returned.retain(is_missing);

@@ -269,7 +269,7 @@ impl Engine {
             let sized = |shortens: &dyn Fn(Seq) -> bool| {
                 turn_groups(conversation, newest.first_seq, &|message| {
                     let shortened = shortens(message.seq).then_some(policy.tool_results.shrunk_tokens);
-                    sent_size(message.tokens, message.variable, profile, shortened).saturating_add(per_message_tokens)
+                    sent_size(message.tokens, message.variable(), profile, shortened).saturating_add(per_message_tokens)
                 })
             };
             let mut groups = sized(&|seq| seq < first_full_seq);
@@ -294,7 +294,7 @@ impl Engine {
             }
             let first_seq = groups.get(start).map_or(newest.first_seq, |group| group.first_seq);
             let dropped = groups.iter().take(start).next_back().map(|group| Dropped {
-                id: conversation.message(group.first_seq).map(|message| message.id.clone()).unwrap_or_default(),
+                id: conversation.message(group.first_seq).map(MessageMeta::id).unwrap_or_default(),
                 tokens: sizes.iter().take(start).map(|size| size.tokens).sum(),
                 reason: "outside_window",
             });
@@ -338,7 +338,7 @@ impl Engine {
             let recent_messages = conversation.path_from(recent.first_seq);
             let shown: Vec<u32> = recent_messages
                 .take_while(|message| message.seq < newest.first_seq)
-                .filter_map(|message| message.document)
+                .filter_map(|message| message.document())
                 .collect();
             let decision = decide(&GateRequest {
                 question: &newest.text,
@@ -383,7 +383,7 @@ impl Engine {
             if let Some(message) =
                 state.numbered(hit.conversation).and_then(|conversation| conversation.message(hit.seq))
             {
-                dropped.push(Dropped { id: message.id.clone(), tokens: message.tokens, reason: "below_floor" });
+                dropped.push(Dropped { id: message.id(), tokens: message.tokens, reason: "below_floor" });
             }
         }
         let duplicate = |(id, tokens): &(String, u32)| Dropped { id: id.clone(), tokens: *tokens, reason: "duplicate" };

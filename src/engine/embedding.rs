@@ -101,6 +101,7 @@ impl Engine {
             return Ok(Progress::Overtaken);
         }
         self.put_job(id, stored);
+        self.count_unsealed(batch.last + 1 - from);
         self.take_new_vectors_in(id, &batch, &vectors)?;
         Ok(Progress::Made)
     }
@@ -110,7 +111,7 @@ impl Engine {
         let conversation =
             state.conversations.get_mut(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
         for (part, vector) in batch.parts.iter().zip(vectors) {
-            if let Some(document) = conversation.message(part.seq).and_then(|message| message.document) {
+            if let Some(document) = conversation.message(part.seq).and_then(|message| message.document()) {
                 state.index.set_part_vector(document, part.part, vector)?;
             }
         }

@@ -95,6 +95,7 @@ impl Engine {
         counters.version += 1;
         let counters = Stored::new(counters)?;
         commit.puts.push((Store::Meta, key![FACT_COUNTERS], counters.record()));
+        self.forget_all_segments(&mut commit).await?;
         self.host.storage.commit(commit).await?;
         let mut state = State::new(&self.host, &self.options.policy);
         state.fact_counters = Some(counters);
@@ -119,6 +120,10 @@ impl Engine {
                     erased.insert(store.name().to_owned(), count.into());
                 }
                 commit.delete_prefixes.push((store, key![id]));
+            }
+            let segments = self.forget_segments_of(id, &mut commit).await?;
+            if segments > 0 {
+                erased.insert(Store::Segments.name().to_owned(), segments.into());
             }
             erased.insert(Store::Conversations.name().to_owned(), 1.into());
             commit.deletes.push((Store::Conversations, key![id]));

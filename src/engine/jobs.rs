@@ -56,7 +56,7 @@ impl Engine {
             self.ensure_open()?;
             if self.working.get() {
                 self.host.clock.sleep(5.0).await;
-            } else if self.next_due().is_none() {
+            } else if self.next_due().is_none() && !self.is_sealing_due() {
                 return Ok(());
             } else {
                 self.work_alone().await?;
@@ -74,7 +74,7 @@ impl Engine {
 
     async fn work_until_done(&self) -> Result<()> {
         let lock = format!("throughline:{}:work", self.options.user_id);
-        while self.next_due().is_some() {
+        while self.next_due().is_some() || self.is_sealing_due() {
             self.ensure_open()?;
             let Some(_guard) = self.host.locks.try_lock(&lock).await? else {
                 self.host.clock.sleep(OTHER_TAB_MS).await;
@@ -85,6 +85,9 @@ impl Engine {
             while let Some((kind, conversation_id)) = self.next_due() {
                 self.ensure_open()?;
                 self.run_job(kind, &conversation_id).await?;
+            }
+            if self.is_sealing_due() {
+                self.seal().await?;
             }
         }
         self.grow_vector_graph().await

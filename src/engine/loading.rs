@@ -118,6 +118,13 @@ impl Engine {
     /// # Errors
     /// `not_found` when there is no such conversation (any more).
     pub(super) async fn refresh(&self, id: &str) -> Result<()> {
+        self.refresh_messages(id).await?;
+        self.attach_vectors_for(Some(id)).await?;
+        self.load_vectors(id).await
+    }
+
+    /// The same without vectors.
+    async fn refresh_messages(&self, id: &str) -> Result<()> {
         let kinds = [JobKind::Embed, JobKind::Compact, JobKind::Extract];
         let mut keys = vec![(Store::Conversations, key![id]), (Store::SummaryHeads, key![id])];
         keys.extend(kinds.map(|kind| (Store::Jobs, job_key(kind, id))));
@@ -143,11 +150,11 @@ impl Engine {
                 }
             }
         }
+        self.attach_messages_for(Some(id)).await?;
         self.load_messages(id).await?;
         self.follow_leaf(id);
         self.index_returned(id).await?;
-        self.refresh_streaming(id).await?;
-        self.load_vectors(id).await
+        self.refresh_streaming(id).await
     }
 
     /// Makes the active path the one of the record. A context that is being built on the former one starts over.
@@ -204,8 +211,8 @@ impl Engine {
         let number = conversation.number;
         for record in records.iter().filter(|record| conversation.path.binary_search(&record.seq).is_ok()) {
             let message = conversation.messages.get_mut(record.seq.saturating_sub(1) as usize);
-            if let Some(message) = message.filter(|message| message.document.is_none()) {
-                message.document = state.index.add(&document_of(number, record));
+            if let Some(message) = message.filter(|message| message.document().is_none()) {
+                message.set_document(state.index.add(&document_of(number, record)));
             }
         }
         conversation.returned.retain(|seq| returned.binary_search(seq).is_err());
@@ -245,21 +252,31 @@ impl Engine {
 
     /// Every remembered conversation, for a search that is not limited to one.
     pub(super) async fn load_all(&self) -> Result<()> {
-        let ids: Vec<String> = {
-            let state = self.state.borrow();
-            let behind = |conversation: &Conversation| {
-                conversation.stored.value.remember
-                    && (!conversation.is_loaded() || conversation.vectors_until_seq < embedded_until(conversation))
-            };
-            state.conversations.iter().filter(|(_, value)| behind(value)).map(|(id, _)| id.clone()).collect()
-        };
-        for id in ids {
-            match self.refresh(&id).await {
-                Err(error) if error.code == Code::NotFound => {}
-                result => result?,
-            }
+        self.attach_messages_for(None).await?;
+        for id in self.remembered(&|conversation| !conversation.is_loaded()) {
+            or_gone(self.refresh_messages(&id).await)?;
+        }
+        self.attach_vectors_for(None).await?;
+        for id in self.remembered(&|conversation| self.unread_vectors(conversation) > 0) {
+            or_gone(self.refresh(&id).await)?;
         }
         Ok(())
+    }
+
+    /// Remembered conversations that are of this kind.
+    fn remembered(&self, is_meant: &dyn Fn(&Conversation) -> bool) -> Vec<String> {
+        let state = self.state.borrow();
+        let remembered = state.conversations.iter().filter(|(_, value)| value.stored.value.remember);
+        remembered.filter(|(_, value)| is_meant(value)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Messages whose vectors, made with the embedder in use, are in storage and were not read.
+    pub(super) fn unread_vectors(&self, conversation: &Conversation) -> u32 {
+        let model = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder));
+        if model.is_none() || model.as_deref() != embedded_with(conversation) {
+            return 0;
+        }
+        embedded_until(conversation).saturating_sub(conversation.vectors_until_seq)
     }
 
     async fn load_messages(&self, id: &str) -> Result<()> {
@@ -304,6 +321,7 @@ impl Engine {
             conversation.streaming.insert(record.seq);
         }
         conversation.messages.push(indexed(&mut state.index, conversation_number, record, may_be_active));
+        self.count_unsealed(1);
     }
 
     /// Takes a message in again that was streaming when it was loaded, if it was counted or has ended since.
@@ -363,7 +381,7 @@ impl Engine {
         let state = &mut *self.state.borrow_mut();
         let document = seq_of(key)
             .and_then(|seq| state.conversations.get(id).and_then(|conversation| conversation.message(seq)))
-            .and_then(|message| message.document);
+            .and_then(MessageMeta::document);
         match document {
             Some(document) => state.index.set_part_vector(document, part_of(key), &vector),
             None => Ok(()),
@@ -389,26 +407,39 @@ impl Engine {
     }
 }
 
-/// Puts a message of the active path into the index, in place of what was there under its position.
-fn indexed(index: &mut MessageIndex, conversation: u32, record: &MessageRecord, is_active: bool) -> MessageMeta {
-    let has_text = record.role != Role::System && !record.text.trim().is_empty();
-    MessageMeta {
-        seq: record.seq,
-        id: record.id.clone(),
-        role: record.role,
-        created_at: record.created_at,
-        tokens: record.tokens,
-        variable: record.variable,
-        opens_group: record.opens_group,
-        parent_seq: record.parent_seq,
-        has_text,
-        imported: record.imported,
-        is_removed: record.removed,
-        document: if has_text && is_active { index.add(&document_of(conversation, record)) } else { None },
+/// A conversation that is gone has nothing to be read.
+fn or_gone(result: Result<()>) -> Result<()> {
+    match result {
+        Err(error) if error.code == Code::NotFound => Ok(()),
+        result => result,
     }
 }
 
-fn document_of(conversation: u32, record: &MessageRecord) -> Document<'_> {
+/// Puts a message of the active path into the index, in place of what was there under its position.
+fn indexed(index: &mut MessageIndex, conversation: u32, record: &MessageRecord, is_active: bool) -> MessageMeta {
+    let has_text = is_indexed(record);
+    let mut message = MessageMeta::new(record.seq, &record.id);
+    message.role = record.role;
+    message.created_at = record.created_at;
+    message.tokens = record.tokens;
+    message.set_variable(record.variable);
+    message.opens_group = record.opens_group;
+    message.parent_seq = record.parent_seq;
+    message.has_text = has_text;
+    message.imported = record.imported;
+    message.is_removed = record.removed;
+    if has_text && is_active {
+        message.set_document(index.add(&document_of(conversation, record)));
+    }
+    message
+}
+
+/// Whether a message has something to be found by.
+pub(super) fn is_indexed(record: &MessageRecord) -> bool {
+    record.role != Role::System && !record.text.trim().is_empty()
+}
+
+pub(super) fn document_of(conversation: u32, record: &MessageRecord) -> Document<'_> {
     Document {
         conversation,
         seq: record.seq,
@@ -439,11 +470,11 @@ pub(super) fn fact_number(id: &str) -> Option<u32> {
     id.strip_prefix('f')?.parse().ok()
 }
 
-fn embedded_until(conversation: &Conversation) -> Seq {
+pub(super) fn embedded_until(conversation: &Conversation) -> Seq {
     conversation.jobs.get(&JobKind::Embed).map_or(0, |job| job.value.done_until_seq)
 }
 
-fn embedded_with(conversation: &Conversation) -> Option<&str> {
+pub(super) fn embedded_with(conversation: &Conversation) -> Option<&str> {
     conversation.jobs.get(&JobKind::Embed).and_then(|job| job.value.model.as_deref())
 }
 
@@ -461,6 +492,6 @@ fn part_of(key: &Key) -> u32 {
     }
 }
 
-fn vector_from_bytes(bytes: &[u8]) -> Vec<f32> {
+pub(super) fn vector_from_bytes(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
 }

@@ -7,6 +7,7 @@
 
 mod active_path;
 mod append;
+mod attaching;
 mod build_context;
 mod callback;
 mod compaction;
@@ -21,6 +22,8 @@ mod loading;
 mod path_change;
 mod recall;
 mod removal;
+mod sealing;
+mod segment_catalogue;
 mod state;
 mod stats;
 mod stored;
@@ -38,13 +41,14 @@ pub use facts::{FactFilter, FactUpdate, NewFact};
 pub use path_change::Invalidated;
 pub use recall::{RecallRequest, RecalledGroup};
 pub use removal::RemoveRequest;
-pub use stats::Stats;
+pub use stats::{SegmentStats, Stats};
 pub use streaming::StreamUpdate;
 pub use tree::{EditRequest, Edited, LeafRequest, TreeNode, Turned};
 
 use crate::config::Policy;
 use crate::error::{Code, Error, Result};
 use crate::ports::{Clock, Commit, Embedder, LanguageModel, Locks, Storage};
+use crate::sorted_map::SortedSet;
 use crate::tokens::{Estimator, ModelCounter, ModelFamily, TokenCounter, Tokenization};
 use state::State;
 use std::cell::{Cell, RefCell};
@@ -96,6 +100,14 @@ pub struct Engine {
     /// Messages that are streamed through this engine.
     streams: Streams,
     working: Cell<bool>,
+    /// Segments are taken in by one call at a time, and only once.
+    attaching: Turnstile,
+    messages_attached: Cell<bool>,
+    vectors_attached: Cell<bool>,
+    /// Segments that were found damaged: they are to be deleted.
+    damaged_segments: RefCell<SortedSet<u32>>,
+    /// At most so many messages, or messages' vectors, are outside segments.
+    unsealed: Cell<u32>,
     closed: Cell<bool>,
     /// Erasures and turns of active paths so far: what was read before one is not given out after it.
     erasures: Cell<u32>,
@@ -131,6 +143,11 @@ impl Engine {
             writes: Turnstile::default(),
             streams: Streams::default(),
             working: Cell::new(false),
+            attaching: Turnstile::default(),
+            messages_attached: Cell::new(false),
+            vectors_attached: Cell::new(false),
+            damaged_segments: RefCell::default(),
+            unsealed: Cell::new(u32::MAX),
             closed: Cell::new(false),
             erasures: Cell::new(0),
         };

@@ -355,7 +355,7 @@ impl Engine {
                 continue;
             }
             unread.extend(
-                neighbours.iter().filter_map(|seq| message(group, *seq)).map(|found| (found.id.clone(), found.tokens)),
+                neighbours.iter().filter_map(|seq| message(group, *seq)).map(|found| (found.id(), found.tokens)),
             );
             group.seqs = group.hits.iter().map(|hit| hit.seq).collect();
         }

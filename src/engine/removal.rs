@@ -69,7 +69,7 @@ impl Removal {
         };
         let gone = || seqs.iter().filter_map(|seq| conversation.message(*seq));
         Self {
-            ids: gone().map(|message| message.id.clone()).collect(),
+            ids: gone().map(|message| message.id()).collect(),
             tokens: gone().map(|message| u64::from(message.tokens)).sum(),
             parent_seq: conversation.message(seq).map_or(0, |message| message.parent_seq),
             children,
@@ -84,10 +84,8 @@ impl Removal {
         let mut documents = Vec::new();
         for seq in &self.seqs {
             if let Some(message) = conversation.message_mut(*seq) {
-                documents.extend(message.document.take());
-                (message.is_removed, message.has_text, message.opens_group) = (true, false, false);
-                (message.tokens, message.parent_seq) = (0, 0);
-                message.id = String::new();
+                documents.extend(message.take_document());
+                message.remove();
             }
         }
         for seq in &self.children {
@@ -224,6 +222,7 @@ impl Engine {
             (Store::MessageIds, removal.seqs.len() as u64),
             (Store::Embeddings, vectors),
             (Store::Summaries, pieces),
+            (Store::Segments, self.forget_segments_of(id, commit).await?),
         ];
         for (store, count) in counted.into_iter().filter(|(_, count)| *count > 0) {
             erased.insert(store.name().to_owned(), count.into());

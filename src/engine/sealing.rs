@@ -7,7 +7,7 @@
 use super::Engine;
 use super::append::given_id;
 use super::event::Event;
-use super::loading::{is_indexed, document_of, model_of, vector_from_bytes};
+use super::loading::{document_of, is_indexed, model_of, vector_from_bytes};
 use super::segment_catalogue::{Catalogue, SEGMENT_LAYOUT, Segment, delete_segment};
 use super::stored::decode;
 use crate::error::{Code, Result};
@@ -16,7 +16,8 @@ use crate::lexical::{ANALYZER_VERSION, LexicalSegment, SegmentBuilder};
 use crate::message::Seq;
 use crate::ports::{Key, KeyPart, Query, Store};
 use crate::records::{
-    ConversationRecord, EmbeddingRecord, JobRecord, MessageRecord, MessageStatus, SegmentKind, SegmentRecord, SegmentRun,
+    ConversationRecord, EmbeddingRecord, JobRecord, MessageRecord, MessageStatus, SegmentKind, SegmentRecord,
+    SegmentRun,
 };
 use crate::retrieval::{digest, searchable_text};
 use crate::segments::{
@@ -117,10 +118,11 @@ impl Engine {
         let catalogue = self.segment_catalogue().await?;
         let conversations = self.sealed_conversations().await?;
         let model = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder));
-        if let Some(done) = self.drop_useless(&catalogue, model.as_deref()).await? {
+        if let Some(done) = self.drop_useless(&catalogue, &conversations, model.as_deref()).await? {
             return Ok(done);
         }
-        let (done, outside) = self.seal_kind(&catalogue, SegmentKind::Messages, &message_maker(), &conversations).await?;
+        let (done, outside) =
+            self.seal_kind(&catalogue, SegmentKind::Messages, &message_maker(), &conversations).await?;
         let (None, Some(model)) = (&done, &model) else { return Ok(done.unwrap_or(Sealed::Rest(outside))) };
         let embedded = self.embedded(&conversations, model).await?;
         let (done, without) = self.seal_kind(&catalogue, SegmentKind::Vectors, model, &embedded).await?;
@@ -159,8 +161,14 @@ impl Engine {
         Ok(embedded)
     }
 
-    /// Deletes segments that nobody can use: damaged ones, and those of another version or another embedder.
-    async fn drop_useless(&self, catalogue: &Catalogue, model: Option<&str>) -> Result<Option<Sealed>> {
+    /// Deletes segments that nobody can use: damaged ones, those of another version or another embedder, and those of
+    /// which nothing is in force.
+    async fn drop_useless(
+        &self,
+        catalogue: &Catalogue,
+        conversations: &[ConversationRecord],
+        model: Option<&str>,
+    ) -> Result<Option<Sealed>> {
         let mut commit = catalogue.change()?;
         for key in &catalogue.unreadable {
             commit.deletes.push((Store::Segments, key.clone()));
@@ -173,7 +181,8 @@ impl Engine {
                 SegmentKind::Messages => maker != message_maker(),
                 SegmentKind::Vectors => model.is_some_and(|model| maker != model),
             };
-            if is_foreign || damaged.contains(&segment.number) {
+            let is_void = !segment.record.runs.iter().any(|run| is_in_force(conversations, run));
+            if is_foreign || is_void || damaged.contains(&segment.number) {
                 delete_segment(segment.number, &mut commit);
             }
         }
@@ -217,7 +226,7 @@ impl Engine {
         let sizes: Vec<u32> = segments.iter().map(|segment| segment.record.messages).collect();
         let Some(merged) = merge_due(&sizes, LEAST_SEALED, MOST_MERGED) else { return Ok((None, count)) };
         let merged: Vec<&Segment> = merged.into_iter().map(|index| segments[index]).collect();
-        Ok((Some(self.merge(catalogue, kind, &merged, &wanted).await?), count))
+        Ok((Some(self.merge(catalogue, kind, &merged, conversations).await?), count))
     }
 
     /// A segment of messages that are outside, as many as fit; `None` where too few of them are whole.
@@ -234,7 +243,8 @@ impl Engine {
             let last = stretch.last_seq.min(stretch.first_seq.saturating_add(MOST_READ - 1 - record.messages));
             let mut next = stretch.first_seq;
             'run: while next <= last {
-                let page = self.read_messages(conversation.conversation_id, next, last.min(next + PAGE - 1), None).await?;
+                let page =
+                    self.read_messages(conversation.conversation_id, next, last.min(next + PAGE - 1), None).await?;
                 let has_ended = page.is_empty();
                 for message in page {
                     // What follows a message that is streaming is sealed when that is whole.
@@ -277,18 +287,21 @@ impl Engine {
             let digest = digest(analyzer, record.text.as_str());
             RowDocument { speaker: record.name.as_deref(), asks: digest.asks, content_hash: digest.content_hash }
         });
-        table.push(record.seq, &TableRow {
-            id: (record.id != given_id(record.seq)).then_some(record.id.as_str()),
-            parent_seq: record.parent_seq,
-            role: record.role,
-            created_at: record.created_at,
-            tokens: record.tokens,
-            variable: record.variable,
-            opens_group: record.opens_group,
-            imported: record.imported,
-            is_removed: record.removed,
-            document,
-        });
+        table.push(
+            record.seq,
+            &TableRow {
+                id: (record.id != given_id(record.seq)).then_some(record.id.as_str()),
+                parent_seq: record.parent_seq,
+                role: record.role,
+                created_at: record.created_at,
+                tokens: record.tokens,
+                variable: record.variable,
+                opens_group: record.opens_group,
+                imported: record.imported,
+                is_removed: record.removed,
+                document,
+            },
+        );
     }
 
     /// A segment of vectors that are outside, as many messages' as fit; `None` where another model's are among them.
@@ -344,7 +357,7 @@ impl Engine {
         catalogue: &Catalogue,
         kind: SegmentKind,
         merged: &[&Segment],
-        wanted: &[Wanted<'_>],
+        conversations: &[ConversationRecord],
     ) -> Result<Sealed> {
         let mut parts = Vec::new();
         for segment in merged {
@@ -357,10 +370,7 @@ impl Engine {
             }
         }
         let runs: Vec<&[SegmentRun]> = merged.iter().map(|segment| segment.record.runs.as_slice()).collect();
-        let is_kept = |run: &SegmentRun| {
-            let at = wanted.binary_search_by(|one| one.conversation_id.cmp(run.conversation_id.as_str()));
-            at.is_ok_and(|at| wanted[at].born == run.born && wanted[at].removed == run.removed)
-        };
+        let is_kept = |run: &SegmentRun| is_in_force(conversations, run);
         let made = match kind {
             SegmentKind::Messages => merged_messages(&runs, parts, &is_kept),
             SegmentKind::Vectors => merged_vectors(&runs, parts, &is_kept),
@@ -392,6 +402,12 @@ fn wanted(record: &ConversationRecord) -> Wanted<'_> {
     }
 }
 
+/// Whether a conversation is as it was when a run of it was sealed.
+fn is_in_force(conversations: &[ConversationRecord], run: &SegmentRun) -> bool {
+    let at = conversations.binary_search_by(|one| one.id.cmp(&run.conversation_id));
+    at.is_ok_and(|at| conversations[at].born == run.born && conversations[at].removed == run.removed)
+}
+
 fn record_of(kind: SegmentKind) -> SegmentRecord {
     SegmentRecord {
         kind,
@@ -418,7 +434,9 @@ fn run_of(conversation: &Wanted<'_>, seq: Seq) -> SegmentRun {
 /// Position and part of an embedding's key.
 fn place_of(key: &Key) -> Option<(Seq, u32)> {
     match key.0.as_slice() {
-        [_, KeyPart::Number(seq), KeyPart::Number(part)] => Some((Seq::try_from(*seq).ok()?, u32::try_from(*part).ok()?)),
+        [_, KeyPart::Number(seq), KeyPart::Number(part)] => {
+            Some((Seq::try_from(*seq).ok()?, u32::try_from(*part).ok()?))
+        }
         _ => None,
     }
 }

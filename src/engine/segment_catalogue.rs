@@ -4,6 +4,7 @@
 //! sealed from messages that were removed meanwhile is refused, and a removal knows every segment that it must take along.
 
 use super::Engine;
+use super::sealing::LEAST_SEALED;
 use super::stored::{Stored, decode, encode};
 use crate::error::Result;
 use crate::key;
@@ -155,6 +156,10 @@ impl Engine {
             commit.deletes.push((Store::Segments, key.clone()));
             commit.delete_prefixes.push((Store::SegmentChunks, key.clone()));
             count += 1;
+        }
+        if count > 0 {
+            // What else they held is to be sealed again.
+            self.count_unsealed(LEAST_SEALED);
         }
         commit.checks.push(catalogue.check.clone());
         self.put_removal_of_segments(catalogue.counters, commit)?;

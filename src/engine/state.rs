@@ -1,6 +1,7 @@
 //! What the engine holds in memory: small per-message metadata, the indexes, facts, and how far background work is.
 
 use super::Host;
+use super::append::given_id;
 use super::loading::fact_number;
 use super::stored::Stored;
 use crate::config::Policy;
@@ -13,6 +14,7 @@ use crate::retrieval::MessageIndex;
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::vector::{TieredIndex, VectorIndex};
 use serde::Serialize;
+use std::num::NonZeroU32;
 
 /// All of it.
 pub(crate) struct State {
@@ -185,30 +187,90 @@ impl Conversation {
     }
 }
 
-/// What is known of a message without reading it.
+/// What is known of a message without reading it. There may be a hundred thousand, so it is kept small.
 #[derive(Clone, Debug)]
 pub(crate) struct MessageMeta {
-    pub(crate) seq: Seq,
-    pub(crate) id: String,
-    pub(crate) role: Role,
     /// Milliseconds since 1970.
     pub(crate) created_at: f64,
+    /// `None`: the id that the engine gives by position.
+    id: Option<Box<str>>,
+    variable: Option<Box<VariableParts>>,
+    pub(crate) seq: Seq,
     /// As stored: without the per-message overhead.
     pub(crate) tokens: u32,
-    /// What of `tokens` may be others in a request.
-    pub(crate) variable: VariableParts,
-    /// A user message that says something: it opens a turn group.
-    pub(crate) opens_group: bool,
     /// The message that it follows; 0: none.
     pub(crate) parent_seq: Seq,
+    /// One more than its document in the index.
+    document: Option<NonZeroU32>,
+    pub(crate) role: Role,
+    /// A user message that says something: it opens a turn group.
+    pub(crate) opens_group: bool,
     /// It has something to be found by.
     pub(crate) has_text: bool,
     /// It came from an import.
     pub(crate) imported: bool,
     /// Only its position is left.
     pub(crate) is_removed: bool,
+}
+
+impl MessageMeta {
+    /// A message with its id; an empty one stands for the id that the engine gives by position.
+    pub(crate) fn new(seq: Seq, id: &str) -> Self {
+        let is_given = id.is_empty() || id == given_id(seq);
+        Self {
+            created_at: 0.0,
+            id: (!is_given).then(|| id.into()),
+            variable: None,
+            seq,
+            tokens: 0,
+            parent_seq: 0,
+            document: None,
+            role: Role::System,
+            opens_group: false,
+            has_text: false,
+            imported: false,
+            is_removed: false,
+        }
+    }
+
+    /// Its id; empty where only its position is left.
+    pub(crate) fn id(&self) -> String {
+        match &self.id {
+            Some(id) => id.to_string(),
+            None if self.is_removed => String::new(),
+            None => given_id(self.seq),
+        }
+    }
+
+    /// Leaves only its position.
+    pub(crate) fn remove(&mut self) {
+        *self = Self { is_removed: true, role: self.role, created_at: self.created_at, ..Self::new(self.seq, "") };
+    }
+
+    /// What of `tokens` may be others in a request.
+    pub(crate) fn variable(&self) -> VariableParts {
+        self.variable.as_deref().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set_variable(&mut self, variable: VariableParts) {
+        self.variable = (!variable.is_none()).then(|| Box::new(variable));
+    }
+
     /// Its document in the index; `None` where it has no text, or is not on the active path.
-    pub(crate) document: Option<u32>,
+    pub(crate) fn document(&self) -> Option<u32> {
+        self.document.map(|document| document.get() - 1)
+    }
+
+    pub(crate) fn set_document(&mut self, document: Option<u32>) {
+        self.document = document.and_then(|document| NonZeroU32::new(document.wrapping_add(1)));
+    }
+
+    /// Its document, which it has no more.
+    pub(crate) fn take_document(&mut self) -> Option<u32> {
+        let document = self.document();
+        self.document = None;
+        document
+    }
 }
 
 /// Counters of everything about facts. Written with every change of facts, so it is also their optimistic lock.

@@ -3,12 +3,26 @@
 use super::Engine;
 use super::loading::model_of;
 use super::state::Conversation;
+use super::segment_catalogue::Segment;
 use super::state::Spending;
 use crate::error::Result;
 use crate::key;
 use crate::ports::Store;
-use crate::records::JobKind;
+use crate::records::{JobKind, SegmentKind};
 use serde::Serialize;
+
+/// What is sealed of the search index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SegmentStats {
+    /// Segments.
+    pub count: u32,
+    /// Messages that they cover.
+    pub messages: u64,
+    /// Rows of vectors in them.
+    pub vectors: u64,
+    /// Their bytes in storage.
+    pub bytes: u64,
+}
 
 /// What `stats()` answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +54,8 @@ pub struct Stats {
     pub durable: bool,
     /// Memory of the search index's words and metadata, in bytes, about.
     pub index_bytes: usize,
+    /// Sealed segments of the search index, as they are in storage.
+    pub segments: SegmentStats,
     /// Calls, tokens and milliseconds spent on model calls, by purpose.
     pub spent: Spending,
     /// `o200k_base/1` and so on: how tokens are counted now.
@@ -47,6 +63,17 @@ pub struct Stats {
 }
 
 impl Engine {
+    async fn segment_stats(&self) -> Result<SegmentStats> {
+        let mut stats = SegmentStats::default();
+        for Segment { record, .. } in &self.segment_catalogue().await?.segments {
+            stats.count += 1;
+            stats.messages += if record.kind == SegmentKind::Messages { u64::from(record.messages) } else { 0 };
+            stats.vectors += u64::from(record.rows);
+            stats.bytes += record.parts.iter().map(|bytes| u64::from(*bytes)).sum::<u64>();
+        }
+        Ok(stats)
+    }
+
     /// Numbers as they are now.
     pub async fn stats(&self) -> Result<Stats> {
         self.ensure_open()?;
@@ -55,6 +82,7 @@ impl Engine {
         let usage = storage.usage().await?;
         let vectors = storage.count(Store::Embeddings, key![]).await?;
         let facts = storage.count(Store::Facts, key![]).await?;
+        let segments = self.segment_stats().await?;
         let jobs = self.due_jobs();
         let state = self.state.borrow();
         let records = || state.conversations.values().map(|conversation| &conversation.stored.value);
@@ -81,6 +109,7 @@ impl Engine {
             persisted: usage.persisted,
             durable: storage.is_durable(),
             index_bytes: state.index.memory_bytes(),
+            segments,
             spent: state.spending.clone(),
             counted_with: self.counter().id().to_owned(),
         })

@@ -198,11 +198,11 @@ impl Engine {
             let parent = nodes.binary_search_by_key(&message.parent_seq, |node| node.seq).ok();
             let parent = parent.and_then(|index| nodes.get_mut(index));
             let parent_id = parent.map(|parent| {
-                parent.children.push(message.id.clone());
+                parent.children.push(message.id());
                 parent.id.clone()
             });
             nodes.push(TreeNode {
-                id: message.id.clone(),
+                id: message.id(),
                 seq: message.seq,
                 parent_id,
                 role: message.role,

@@ -1,10 +1,11 @@
 //! Messages found by words and by meaning.
 
 use super::message_vectors::MessageVectors;
-use super::question::{Question, asks, name_words};
+use super::question::{Question, name_words};
 use super::rerank::Scores;
+use super::sealed::{Digest, digest, searchable_text};
 use super::search::{Search, asked_terms};
-use super::timeline::{Entry, Timeline};
+use super::timeline::{Entry, NO_SPEAKER, Timeline};
 use crate::config::{RetrievalPolicy, Scope as RetrievalScope};
 use crate::error::{Code, Error, Result};
 use crate::lexical::{Analyzer, LexicalIndex, NONE, Scope, Workspace};
@@ -209,19 +210,17 @@ impl MessageIndex {
         if document.text.trim().is_empty() {
             return None;
         }
-        let number = match document.speaker {
-            Some(speaker) => self.lexical.add(&self.analyzer, &format!("{speaker}: {}", document.text)),
-            None => self.lexical.add(&self.analyzer, document.text),
-        };
-        let speaker = document.speaker.map_or(NONE, |name| self.speaker(name));
+        let number = self.lexical.add(&self.analyzer, &searchable_text(document));
+        let Digest { asks, content_hash } = digest(&self.analyzer, document.text);
+        let speaker = document.speaker.map_or(NO_SPEAKER, |name| self.speaker(name));
         self.timeline.add(Entry {
             conversation: document.conversation,
             seq: document.seq,
             created_at_ms: document.created_at_ms,
             speaker,
             role: document.role,
-            asks: asks(document.text),
-            content_hash: self.analyzer.content_hash(document.text),
+            asks,
+            content_hash,
             is_live: true,
             place: 0,
             terms: self.lexical.length(number),
@@ -229,12 +228,13 @@ impl MessageIndex {
         Some(number)
     }
 
-    fn speaker(&mut self, name: &str) -> u32 {
+    pub(super) fn speaker(&mut self, name: &str) -> u16 {
         let position = self.speakers.iter().position(|speaker| speaker.name == name).unwrap_or_else(|| {
             self.speakers.push(Speaker { name: name.to_owned(), words: name_words(&self.analyzer, name) });
             self.speakers.len() - 1
         });
-        u32::try_from(position).unwrap_or(NONE)
+        // More names than that are not asked for by name.
+        u16::try_from(position).unwrap_or(NO_SPEAKER)
     }
 
     /// Gives a message its vector.

@@ -32,6 +32,7 @@ mod message_index;
 mod message_vectors;
 mod question;
 mod rerank;
+mod sealed;
 mod search;
 mod timeline;
 
@@ -40,4 +41,5 @@ pub use gate::{Decision, GateRequest, RetrievalChoice, decide};
 pub use groups::{GroupRequest, MessageGroup, Present, Range, expand, expand_without};
 pub use message_index::{Document, Hit, MessageIndex, Mode, SearchRequest, SearchResult};
 pub use rerank::Scores;
+pub use sealed::{Digest, SealedDocument, digest, searchable_text};
 pub use timeline::{SESSION_GAP_MS, SESSION_MAX_MESSAGES};

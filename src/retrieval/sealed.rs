@@ -3,7 +3,7 @@
 
 use super::message_index::{Document, MessageIndex};
 use super::question::asks;
-use super::timeline::{Entry, NO_SPEAKER, NONE};
+use super::timeline::{Entry, NO_SPEAKER};
 use crate::lexical::{Analyzer, LexicalSegment};
 use crate::message::{Role, Seq};
 use std::borrow::Cow;
@@ -77,7 +77,6 @@ impl MessageIndex {
             asks: document.digest.asks,
             content_hash: document.digest.content_hash,
             is_live: true,
-            head: number,
             terms: self.lexical.length(number),
             ..Entry::gone()
         }

@@ -88,11 +88,11 @@ impl<'a> Search<'a> {
         Ok(SearchResult { hits, mode, candidates, confidence })
     }
 
-    /// Best first; among equals the newest, then by conversation and seq, highest first: the same whatever the numbers.
+    /// Best first; among equals the newest, then by position and text, highest first: the same whatever the numbers.
     fn order(&self, left: (f32, u32), right: (f32, u32)) -> std::cmp::Ordering {
         let entries = self.timeline().entries();
         let (one, other) = (&entries[left.1 as usize], &entries[right.1 as usize]);
-        let place = |entry: &Entry| (entry.conversation, entry.seq);
+        let place = |entry: &Entry| (entry.seq, entry.content_hash, entry.conversation);
         right
             .0
             .total_cmp(&left.0)
@@ -157,7 +157,10 @@ impl<'a> Search<'a> {
     fn learn_closeness(&mut self, candidates: &[Candidate]) -> Result<()> {
         let (Some(vectors), Some(vector)) = (&self.index.vectors, self.request.vector) else { return Ok(()) };
         let entries = self.timeline().entries();
-        let known: Vec<f32> = vectors.similarities(vector, &self.background_sample())?.into_iter().flatten().collect();
+        let sample = self.background_sample();
+        let mut known: Vec<f32> = vectors.similarities(vector, &sample)?.into_iter().flatten().collect();
+        // Summed in an order of its own, so that the sum is the same to the last bit.
+        known.sort_unstable_by(f32::total_cmp);
         if known.is_empty() {
             return Ok(());
         }
@@ -184,13 +187,21 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Messages of the scope, evenly spaced.
+    /// Messages of the scope, evenly spaced in each conversation from a place on that its first message says: the numbers of
+    /// conversations and documents, which are others after the next start, make no difference.
     fn background_sample(&self) -> Vec<u32> {
         let total = self.index.scope(self.request.conversation).documents();
         let step = total.div_ceil(BACKGROUND_SAMPLE).max(1);
+        let entries = self.timeline().entries();
         let tracks = self.timeline().tracks();
         let in_scope = tracks.filter(|(id, _)| self.request.conversation.is_none_or(|wanted| wanted == **id));
-        in_scope.flat_map(|(_, track)| &track.documents).step_by(step).copied().collect()
+        let phase = |documents: &[u32]| {
+            let first = documents.first().map_or(0, |document| entries[*document as usize].content_hash);
+            (first.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % step
+        };
+        let sampled =
+            in_scope.flat_map(|(_, track)| track.documents.iter().skip(phase(&track.documents)).step_by(step));
+        sampled.copied().collect()
     }
 
     fn rerank(&self, candidates: &[Candidate], best_fused: f32) -> Vec<Hit> {

@@ -12,14 +12,17 @@ pub const SESSION_GAP_MS: f64 = 6.0 * 3_600_000.0;
 /// sessions that say something.
 pub const SESSION_MAX_MESSAGES: u32 = 48;
 
+/// "No speaker", in [`Entry::speaker`].
+pub(super) const NO_SPEAKER: u16 = u16::MAX;
+
 /// What is kept of a message beside its postings and its vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     pub conversation: u32,
     pub seq: Seq,
     pub created_at_ms: f64,
-    /// Index in the table of speakers, [`NONE`] for none.
-    pub speaker: u32,
+    /// Index in the table of speakers, [`NO_SPEAKER`] for none.
+    pub speaker: u16,
     pub role: Role,
     /// The text asks something.
     pub asks: bool,
@@ -27,9 +30,27 @@ pub(super) struct Entry {
     pub content_hash: u64,
     pub is_live: bool,
     /// Position in its session, from 0.
-    pub place: u32,
+    pub place: u8,
     /// Terms in it.
     pub terms: u16,
+}
+
+impl Entry {
+    /// What stands under the number of a document that is not there.
+    pub fn gone() -> Self {
+        Self {
+            conversation: NONE,
+            seq: 0,
+            created_at_ms: 0.0,
+            speaker: NO_SPEAKER,
+            role: Role::System,
+            asks: false,
+            content_hash: 0,
+            is_live: false,
+            place: 0,
+            terms: 0,
+        }
+    }
 }
 
 /// One conversation's documents in order of seq, with sums.
@@ -110,6 +131,32 @@ impl Timeline {
         self.tracks.insert(entry.conversation, track);
     }
 
+    /// Adds the next documents, of which the first has this number. The caller made sure that their places are free.
+    pub fn add_all(&mut self, first: u32, entries: Vec<Entry>) {
+        let mut added: Vec<(u32, Seq, u32)> = (first..)
+            .zip(&entries)
+            .filter(|(_, entry)| entry.is_live)
+            .map(|(document, entry)| (entry.conversation, entry.seq, document))
+            .collect();
+        added.sort_unstable();
+        self.entries.reserve_exact(entries.len());
+        entries.iter().for_each(|entry| self.surroundings.push(entry.asks));
+        self.entries.extend(entries);
+        for documents in added.chunk_by(|left, right| left.0 == right.0) {
+            let Some((conversation, seq, _)) = documents.first() else { continue };
+            let mut track = self.tracks.remove(conversation).unwrap_or_default();
+            let position = self.position(&track, *seq).unwrap_or_else(|position| position);
+            let is_last = position == track.documents.len();
+            track.documents.reserve_exact(documents.len());
+            track.documents.extend(documents.iter().map(|(_, _, document)| document));
+            if !is_last {
+                track.documents.sort_unstable_by_key(|document| self.entries[*document as usize].seq);
+            }
+            self.link(&mut track, if is_last { position } else { 0 });
+            self.tracks.insert(*conversation, track);
+        }
+    }
+
     /// Takes a document out; false when it was not there.
     pub fn remove(&mut self, document: u32) -> bool {
         let Some(conversation) = self.entry(document).map(|entry| entry.conversation) else { return false };
@@ -175,6 +222,6 @@ impl Timeline {
     fn continues(&self, before: u32, document: u32) -> bool {
         let (before, entry) = (&self.entries[before as usize], &self.entries[document as usize]);
         let gap = (entry.created_at_ms - before.created_at_ms).abs();
-        before.place + 1 < SESSION_MAX_MESSAGES && (gap.is_nan() || gap <= SESSION_GAP_MS)
+        u32::from(before.place) + 1 < SESSION_MAX_MESSAGES && (gap.is_nan() || gap <= SESSION_GAP_MS)
     }
 }

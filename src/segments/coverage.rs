@@ -131,11 +131,9 @@ mod tests {
     fn runs_of_another_life_or_beyond_the_end_cover_nothing() {
         let runs = [run("a", 1, 1, 4), run("a", 2, 5, 9), run("b", 1, 3, 9), run("gone", 1, 1, 9)];
         let found = stretches(&[&runs], &[wanted("a", 6), wanted("b", 5), wanted("c", 2)]);
-        let short: Vec<_> = found.iter().map(|one| (one.wanted, one.run.is_some(), one.first_seq, one.last_seq)).collect();
-        assert_eq!(
-            short,
-            [(0, true, 1, 4), (0, false, 5, 6), (1, false, 1, 2), (1, true, 3, 5), (2, false, 1, 2)]
-        );
+        let short: Vec<_> =
+            found.iter().map(|one| (one.wanted, one.run.is_some(), one.first_seq, one.last_seq)).collect();
+        assert_eq!(short, [(0, true, 1, 4), (0, false, 5, 6), (1, false, 1, 2), (1, true, 3, 5), (2, false, 1, 2)]);
     }
 
     #[test]

@@ -430,6 +430,8 @@ impl Method {
                 | Self::UpdateStream
                 | Self::Edit
                 | Self::Remove
+                | Self::DeleteConversation
+                | Self::Erase
                 | Self::SetActiveLeaf
                 | Self::BuildContext
         )
