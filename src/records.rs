@@ -661,7 +661,7 @@ impl FromFields for SegmentRun {
 
 /// Counters of segments. Written with every change of segments and every removal of messages, so it is the optimistic
 /// lock of both.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SegmentCounters {
     /// Number of the newest segment.

@@ -1,5 +1,7 @@
 //! Sealed segments of the search index: a reload answers the same, damage is repaired, what is erased is in no segment.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_executor::block_on;
@@ -133,12 +135,12 @@ fn text(number: usize) -> String {
         word(1),
         word(2),
         word(3),
-        if number % 3 == 0 { "?" } else { "." }
+        if number.is_multiple_of(3) { "?" } else { "." }
     )
 }
 
 fn texts(range: std::ops::Range<usize>) -> Vec<String> {
-    let role = |number: usize| if number % 2 == 0 { "user" } else { "assistant" };
+    let role = |number: usize| if number.is_multiple_of(2) { "user" } else { "assistant" };
     range.map(|number| message(role(number), &text(number))).collect()
 }
 
@@ -207,8 +209,8 @@ fn assert_same_hits(left: &[Vec<RecalledGroup>], right: &[Vec<RecalledGroup>], w
         hits
     };
     let (left, right) = (sorted(left), sorted(right));
-    if let Some((one, other)) = left.iter().zip(&right).find(|(one, other)| one != other) {
-        panic!("{when}: {one:?}\n{other:?}");
+    for (one, other) in left.iter().zip(&right) {
+        assert_eq!(one, other, "{when}");
     }
     assert_eq!(left.len(), right.len(), "{when}");
 }
@@ -304,8 +306,10 @@ fn a_small_conversation_is_read_alone_and_a_store_in_memory_has_no_segments() {
     });
 }
 
+type Damage = fn(&Disk);
+
 /// What is done to the segments of a disk.
-fn damages() -> Vec<(&'static str, fn(&Disk))> {
+fn damages() -> Vec<(&'static str, Damage)> {
     fn change(disk: &Disk, store: Store, change: &dyn Fn(&mut Record)) {
         let mut records = disk.records(store);
         records.iter_mut().for_each(|(_, record)| change(record));

@@ -94,7 +94,7 @@ impl Conversation {
         let mut documents = Vec::new();
         for seq in left {
             if self.path.binary_search(&seq).is_err() {
-                documents.extend(self.message_mut(seq).and_then(|message| MessageMeta::take_document(message)));
+                documents.extend(self.message_mut(seq).and_then(MessageMeta::take_document));
             }
         }
         let is_missing = |seq: &Seq| self.message(*seq).is_some_and(|one| one.has_text && one.document().is_none());

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, Embedder, Record, Store};
-use crate::records::{EmbeddingRecord, JobKind, MessageRecord};
+use crate::records::{EmbeddingRecord, JobKind, MessageRecord, SegmentKind};
 use crate::text_parts::parts_of;
 
 /// Messages whose vectors are made together.
@@ -68,6 +68,7 @@ impl Engine {
         if job.model.as_deref() != Some(model.as_str()) {
             if job.model.is_some() {
                 commit.delete_prefixes.push((Store::Embeddings, key![id]));
+                self.forget_segments_of(id, Some(SegmentKind::Vectors), &mut commit).await?;
             }
             job.model = Some(model.clone());
             job.done_until_seq = 0;

@@ -121,7 +121,7 @@ impl Engine {
                 }
                 commit.delete_prefixes.push((store, key![id]));
             }
-            let segments = self.forget_segments_of(id, &mut commit).await?;
+            let segments = self.forget_segments_of(id, None, &mut commit).await?;
             if segments > 0 {
                 erased.insert(Store::Segments.name().to_owned(), segments.into());
             }

@@ -222,7 +222,7 @@ impl Engine {
             (Store::MessageIds, removal.seqs.len() as u64),
             (Store::Embeddings, vectors),
             (Store::Summaries, pieces),
-            (Store::Segments, self.forget_segments_of(id, commit).await?),
+            (Store::Segments, self.forget_segments_of(id, None, commit).await?),
         ];
         for (store, count) in counted.into_iter().filter(|(_, count)| *count > 0) {
             erased.insert(store.name().to_owned(), count.into());

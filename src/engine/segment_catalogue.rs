@@ -142,12 +142,19 @@ impl Engine {
         Ok(assembly.finish().ok())
     }
 
-    /// Adds to a commit that removes messages of a conversation what goes with them: every segment that holds anything of
-    /// it, and the mark that refuses segments that are being made of it now. Answers how many segments that were.
-    pub(super) async fn forget_segments_of(&self, conversation_id: &str, commit: &mut Commit) -> Result<u64> {
+    /// Adds to a commit that removes messages or vectors of a conversation what goes with them: every segment, or every one
+    /// of a kind, that holds anything of it, and the mark that refuses segments that are being made of it now. Answers how
+    /// many segments that were.
+    pub(super) async fn forget_segments_of(
+        &self,
+        conversation_id: &str,
+        only: Option<SegmentKind>,
+        commit: &mut Commit,
+    ) -> Result<u64> {
         let catalogue = self.segment_catalogue().await?;
         let mut count = 0;
-        for segment in catalogue.covering(conversation_id) {
+        let is_meant = |segment: &&Segment| only.is_none_or(|kind| segment.record.kind == kind);
+        for segment in catalogue.covering(conversation_id).filter(is_meant) {
             delete_segment(segment.number, commit);
             count += 1;
         }

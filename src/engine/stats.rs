@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::loading::model_of;
-use super::state::Conversation;
 use super::segment_catalogue::Segment;
+use super::state::Conversation;
 use super::state::Spending;
 use crate::error::Result;
 use crate::key;

@@ -8,7 +8,7 @@ use super::search::{Search, asked_terms};
 use super::timeline::{Entry, NO_SPEAKER, Timeline};
 use crate::config::{RetrievalPolicy, Scope as RetrievalScope};
 use crate::error::{Code, Error, Result};
-use crate::lexical::{Analyzer, LexicalIndex, NONE, Scope, Workspace};
+use crate::lexical::{Analyzer, LexicalIndex, Scope, Workspace};
 use crate::message::{Role, Seq};
 use crate::vector::{RowSegment, VectorIndex};
 use std::cell::RefCell;

@@ -7,7 +7,7 @@ use crate::hash::checksum;
 pub const CHUNK_BYTES: usize = 1 << 20;
 
 /// Each part cut into chunks; a chunk is of one part.
-pub fn chunks<'a>(parts: &'a [Vec<u8>]) -> impl Iterator<Item = &'a [u8]> {
+pub fn chunks(parts: &[Vec<u8>]) -> impl Iterator<Item = &[u8]> {
     parts.iter().flat_map(|part| part.chunks(CHUNK_BYTES))
 }
 

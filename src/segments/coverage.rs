@@ -149,12 +149,14 @@ mod tests {
     fn each_message_is_written_a_few_times_and_segments_stay_few() {
         let mut sizes: Vec<u32> = Vec::new();
         let mut written = 0;
-        for _ in 0..200 {
-            sizes.push(512);
-            written += 512;
+        for sealed in [512; 200] {
+            sizes.push(sealed);
+            written += sealed;
             while let Some(merged) = merge_due(&sizes, 512, 8_192) {
                 let sum: u32 = merged.iter().map(|index| sizes[*index]).sum();
-                merged.iter().rev().for_each(|index| drop(sizes.remove(*index)));
+                for index in merged.iter().rev() {
+                    sizes.remove(*index);
+                }
                 sizes.push(sum);
                 written += sum;
             }
