@@ -24,11 +24,13 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use throughline::config::{RetrievalPolicy, VectorIndexChoice};
+use throughline::config::RetrievalPolicy;
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, GateRequest, MessageIndex, RetrievalChoice, SearchRequest, decide};
-use throughline::vector::TieredIndex;
+use throughline::retrieval::{
+    Document, GateRequest, MessageFilter, MessageIndex, RetrievalChoice, SearchRequest, decide,
+};
+use throughline::vector::{TieredIndex, Tiers};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -220,7 +222,7 @@ fn read_f32(path: &Path) -> Result<Vec<f32>, Failure> {
 }
 
 fn vector_index(dimensions: usize) -> Box<TieredIndex> {
-    Box::new(TieredIndex::new(dimensions, VectorIndexChoice::Auto))
+    Box::new(TieredIndex::new(dimensions, Tiers::AUTO))
 }
 
 fn locomo_index(locomo: &Locomo, vectors: Option<&Vectors>) -> Result<MessageIndex, Failure> {
@@ -262,6 +264,7 @@ impl Asking<'_> {
             vector: self.vector,
             conversation: Some(conversation).filter(|_| only),
             current_conversation: Some(conversation),
+            filter: MessageFilter::default(),
             admits: None,
             top_k: 300,
             min_score: self.min_score as f32,
@@ -437,6 +440,7 @@ fn cranfield(data: &Path) -> Result<Vec<Value>, Failure> {
                 vector: Some(vector).filter(|_| is_hybrid),
                 conversation: None,
                 current_conversation: None,
+                filter: MessageFilter::default(),
                 admits: None,
                 top_k: 10,
                 min_score: 0.0,

@@ -6,7 +6,6 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use throughline::config::VectorIndexChoice;
 use throughline::vector::kernel::dot_f32;
 use throughline::vector::{TieredIndex, Tiers, VectorIndex};
 
@@ -41,9 +40,9 @@ fn main() -> Result<(), Failure> {
 
 /// The three ways, each forced.
 fn ways() -> [(&'static str, Tiers); 3] {
-    let hnsw = Tiers::of(VectorIndexChoice::Hnsw);
+    let hnsw = Tiers::HNSW;
     [
-        ("exact SQ8", Tiers::of(VectorIndexChoice::Exact)),
+        ("exact SQ8", Tiers::EXACT),
         ("1-bit, SQ8 rescoring", Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..hnsw }),
         ("HNSW, ef 100", hnsw),
     ]
@@ -85,7 +84,7 @@ fn measure_instant_distance(vectors: &Vectors, queries: &Vectors, nearest: &[Vec
 }
 
 fn filled(tiers: Tiers, vectors: &Vectors) -> TieredIndex {
-    let mut index = TieredIndex::with_tiers(DIMENSIONS, tiers);
+    let mut index = TieredIndex::new(DIMENSIONS, tiers);
     insert_all(&mut index, vectors);
     index
 }

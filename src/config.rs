@@ -5,6 +5,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
+use crate::vector::Tiers;
 use serde::Serialize;
 
 /// The policy of one memory.
@@ -401,6 +402,18 @@ pub enum VectorIndexChoice {
     Exact,
     /// Always the graph.
     Hnsw,
+}
+
+impl VectorIndexChoice {
+    /// How an index is to choose its way.
+    #[must_use]
+    pub fn tiers(self) -> Tiers {
+        match self {
+            Self::Auto => Tiers::AUTO,
+            Self::Exact => Tiers::EXACT,
+            Self::Hnsw => Tiers::HNSW,
+        }
+    }
 }
 
 crate::json_reader::json_names!(VectorIndexChoice { Auto: "auto", Exact: "exact", Hnsw: "hnsw" });

@@ -26,13 +26,13 @@ mod sorting;
 pub mod store;
 pub mod summary;
 mod text_parts;
-pub mod vector;
 
 #[cfg(feature = "wasm")]
 pub mod wasm;
 
 pub use throughline_lexical as lexical;
 pub use throughline_tokens::error;
+pub use throughline_vector as vector;
 
 pub use error::{Code, Error, Result};
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use throughline::config::RetrievalPolicy;
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, SearchRequest};
+use throughline::retrieval::{Document, MessageFilter, MessageIndex, SearchRequest};
 
 const LANGUAGES: [&str; 5] = ["English", "Korean", "Japanese", "Chinese", "Thai"];
 const DAY_MS: f64 = 86_400_000.0;
@@ -41,6 +41,7 @@ fn recalls(index: &MessageIndex, language: usize, dress: &dyn Fn(&str) -> String
                 vector: None,
                 conversation: None,
                 current_conversation: None,
+                filter: MessageFilter::default(),
                 admits: None,
                 top_k: 10,
                 min_score: 0.0,

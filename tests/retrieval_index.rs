@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use proptest::prelude::*;
-use throughline::config::{RerankWeights, RetrievalPolicy, VectorIndexChoice};
+use throughline::config::{RerankWeights, RetrievalPolicy};
 use throughline::error::Code;
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, Mode, SearchRequest, SearchResult};
-use throughline::vector::{RowSegment, RowSegmentBuilder, TieredIndex};
+use throughline::retrieval::{Document, MessageFilter, MessageIndex, Mode, SearchRequest, SearchResult};
+use throughline::vector::{RowSegment, RowSegmentBuilder, TieredIndex, Tiers};
 
 const DAY_MS: f64 = 86_400_000.0;
 
@@ -16,7 +16,7 @@ fn lexical_only() -> MessageIndex {
 }
 
 fn hybrid(dimensions: usize) -> MessageIndex {
-    MessageIndex::new(Analyzer::default(), Some(Box::new(TieredIndex::new(dimensions, VectorIndexChoice::Exact))))
+    MessageIndex::new(Analyzer::default(), Some(Box::new(TieredIndex::new(dimensions, Tiers::EXACT))))
 }
 
 fn say(index: &mut MessageIndex, conversation: u32, seq: u32, role: Role, day: f64, text: &str) -> Option<u32> {
@@ -49,6 +49,7 @@ fn ask_with(index: &MessageIndex, ask: &Ask<'_>, policy: &RetrievalPolicy) -> Se
             vector: ask.vector,
             conversation: ask.conversation,
             current_conversation: ask.current,
+            filter: MessageFilter::default(),
             admits: None,
             top_k: ask.top_k,
             min_score: ask.min_score,

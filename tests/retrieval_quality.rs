@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use throughline::config::RetrievalPolicy;
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, SearchRequest};
+use throughline::retrieval::{Document, MessageFilter, MessageIndex, SearchRequest};
 
 const HELD_OUT: [&str; 3] = ["conv-43", "conv-48", "conv-50"];
 /// 82.8 when this was written; the guard leaves room for a change that trades a point for something else.
@@ -29,6 +29,7 @@ fn recall(index: &MessageIndex, conversation: u32, question: &str, evidence: &[u
             vector: None,
             conversation: Some(conversation),
             current_conversation: None,
+            filter: MessageFilter::default(),
             admits: None,
             top_k: 10,
             min_score: 0.0,

@@ -5,15 +5,14 @@
 mod suite;
 
 use suite::{Random, brute_force, clustered, recall};
-use throughline::config::VectorIndexChoice;
 use throughline::vector::{TieredIndex, Tiers, VectorIndex};
 
-vector_index_suite!(auto, |dimensions| TieredIndex::new(dimensions, VectorIndexChoice::Auto));
-vector_index_suite!(exact, |dimensions| TieredIndex::new(dimensions, VectorIndexChoice::Exact));
-vector_index_suite!(hnsw, |dimensions| TieredIndex::new(dimensions, VectorIndexChoice::Hnsw));
-vector_index_suite!(codes, |dimensions| TieredIndex::with_tiers(
+vector_index_suite!(auto, |dimensions| TieredIndex::new(dimensions, Tiers::AUTO));
+vector_index_suite!(exact, |dimensions| TieredIndex::new(dimensions, Tiers::EXACT));
+vector_index_suite!(hnsw, |dimensions| TieredIndex::new(dimensions, Tiers::HNSW));
+vector_index_suite!(codes, |dimensions| TieredIndex::new(
     dimensions,
-    Tiers { exact_max_rows: 100, graph_min_rows: usize::MAX, ..Tiers::of(VectorIndexChoice::Auto) }
+    Tiers { exact_max_rows: 100, graph_min_rows: usize::MAX, ..Tiers::AUTO }
 ));
 #[cfg(feature = "instant-distance")]
 vector_index_suite!(instant, throughline::vector::InstantIndex::new);
@@ -30,7 +29,7 @@ fn a_search_is_complete_at_every_stage_of_growth() {
     let mut random = Random(11);
     let vectors = clustered(&mut random, 3_000, 64, 60);
     let tiers = Tiers { exact_max_rows: 200, graph_min_rows: 500, graph_min_share: 0.3, tail_max_rows: 400 };
-    let mut index = filled(TieredIndex::with_tiers(64, tiers), &vectors);
+    let mut index = filled(TieredIndex::new(64, tiers), &vectors);
     let queries = clustered(&mut random, 40, 64, 60);
     let mut more = true;
     while more {
@@ -43,7 +42,7 @@ fn a_search_is_complete_at_every_stage_of_growth() {
 
 #[test]
 fn below_the_threshold_there_is_nothing_to_grow() {
-    let mut index = filled(TieredIndex::new(8, VectorIndexChoice::Auto), &clustered(&mut Random(3), 200, 8, 5));
+    let mut index = filled(TieredIndex::new(8, Tiers::AUTO), &clustered(&mut Random(3), 200, 8, 5));
     assert!(!index.grow(1_000));
     assert_eq!(index.linked_rows(), 0);
 }
@@ -52,8 +51,8 @@ fn below_the_threshold_there_is_nothing_to_grow() {
 fn the_graph_does_not_depend_on_how_it_was_sliced() {
     let vectors = clustered(&mut Random(5), 1_500, 32, 30);
     let queries = clustered(&mut Random(6), 30, 32, 30);
-    let mut whole = filled(TieredIndex::new(32, VectorIndexChoice::Hnsw), &vectors);
-    let mut sliced = filled(TieredIndex::new(32, VectorIndexChoice::Hnsw), &vectors);
+    let mut whole = filled(TieredIndex::new(32, Tiers::HNSW), &vectors);
+    let mut sliced = filled(TieredIndex::new(32, Tiers::HNSW), &vectors);
     assert!(!whole.grow(usize::MAX));
     while sliced.grow(7) {}
     for query in &queries {
@@ -64,7 +63,7 @@ fn the_graph_does_not_depend_on_how_it_was_sliced() {
 #[test]
 fn tombstones_are_dropped_above_their_share_and_memory_is_reused() {
     let vectors = clustered(&mut Random(8), 4_000, 32, 40);
-    let mut index = filled(TieredIndex::new(32, VectorIndexChoice::Hnsw), &vectors);
+    let mut index = filled(TieredIndex::new(32, Tiers::HNSW), &vectors);
     index.grow(usize::MAX);
     let full_bytes = index.memory_bytes();
     for id in 0..1_000 {
@@ -91,7 +90,7 @@ fn twins_do_not_cut_the_graph_apart() {
     let mut random = Random(21);
     let same = clustered(&mut random, 1, 48, 1).remove(0);
     let others = clustered(&mut random, 300, 48, 300);
-    let mut index = TieredIndex::new(48, VectorIndexChoice::Hnsw);
+    let mut index = TieredIndex::new(48, Tiers::HNSW);
     for id in 0..3_300u32 {
         let vector = if id % 11 == 0 { &others[id as usize / 11] } else { &same };
         index.insert(id, vector).unwrap();
@@ -107,33 +106,54 @@ fn twins_do_not_cut_the_graph_apart() {
     assert_eq!(index.search(&same, 1, None).unwrap()[0].id, 2, "the first of the twins may go");
 }
 
+/// Enough rows that filters are sampled, and asked lazily where they let many through.
 #[test]
 fn filters_are_exact_and_lose_nothing_on_every_way() {
     let mut random = Random(31);
-    let vectors = clustered(&mut random, 4_000, 64, 80);
+    let vectors = clustered(&mut random, 9_000, 64, 80);
     let queries = clustered(&mut random, 25, 64, 80);
-    let hnsw = Tiers::of(VectorIndexChoice::Hnsw);
-    let codes = Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..hnsw };
-    for tiers in [hnsw, codes, Tiers::of(VectorIndexChoice::Exact)] {
-        let mut index = filled(TieredIndex::with_tiers(64, tiers), &vectors);
+    let codes = Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..Tiers::HNSW };
+    let in_order: Vec<Vec<u32>> =
+        queries.iter().map(|query| brute_force(&vectors, query, 9_000).iter().map(|row| row.id).collect()).collect();
+    for tiers in [Tiers::HNSW, codes, Tiers::EXACT] {
+        let mut index = filled(TieredIndex::new(64, tiers), &vectors);
         while index.grow(1_000) {}
-        for id in (0..4_000).step_by(5) {
+        for id in (0..9_000).step_by(5) {
             index.remove(id);
         }
-        for divisor in [1, 2, 3, 7] {
+        for divisor in [1, 2, 3, 7, 100, 1_000] {
             let may = |id: u32| id.is_multiple_of(divisor);
+            let allowed: Vec<u32> =
+                (0..9_000).rev().filter(|id| may(*id)).chain([3, 3]).filter(|id| may(*id)).collect();
             let (mut hits, mut wanted) = (0, 0);
-            for query in &queries {
-                let all = brute_force(&vectors, query, 4_000);
-                let expected: Vec<u32> =
-                    all.iter().map(|row| row.id).filter(|id| may(*id) && id % 5 != 0).take(10).collect();
-                let found = index.search(query, 10, Some(&may)).unwrap();
-                assert!(found.len() == 10 && found.iter().all(|row| may(row.id) && row.id % 5 != 0));
-                hits += found.iter().filter(|row| expected.contains(&row.id)).count();
-                wanted += expected.len();
+            for (query, all) in queries.iter().zip(&in_order) {
+                let expected: Vec<u32> = all.iter().copied().filter(|id| may(*id) && id % 5 != 0).take(10).collect();
+                for found in [index.search(query, 10, Some(&may)), index.search_among(query, 10, &allowed)] {
+                    let found = found.unwrap();
+                    assert!(found.iter().all(|row| may(row.id) && row.id % 5 != 0));
+                    assert_eq!(found.len(), expected.len());
+                    hits += found.iter().filter(|row| expected.contains(&row.id)).count();
+                    wanted += expected.len();
+                }
             }
-            let recall = f64::from(hits as u32) / wanted as f64;
-            assert!(recall >= 0.97, "{tiers:?}, every {divisor}: {recall}");
+            let recall = f64::from(hits as u32) / wanted.max(1) as f64;
+            assert!(recall >= 0.97 || wanted == 0, "{tiers:?}, every {divisor}: {recall}");
         }
+    }
+}
+
+#[test]
+fn a_filter_that_lets_many_rows_through_is_asked_of_few() {
+    let vectors = clustered(&mut Random(41), 20_000, 32, 50);
+    let codes = Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..Tiers::HNSW };
+    for tiers in [codes, Tiers::EXACT] {
+        let index = filled(TieredIndex::new(32, tiers), &vectors);
+        let asked = std::cell::Cell::new(0);
+        let allowed = |id: u32| {
+            asked.set(asked.get() + 1);
+            id > 500
+        };
+        assert_eq!(index.search(&vectors[7_000], 10, Some(&allowed)).unwrap()[0].id, 7_000);
+        assert!(asked.get() < 2_000, "{asked:?} of 20,000");
     }
 }

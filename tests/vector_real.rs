@@ -7,8 +7,7 @@
 mod suite;
 
 use std::path::PathBuf;
-use suite::{Random, clustered, recall};
-use throughline::config::VectorIndexChoice;
+use suite::{Random, brute_force, clustered, recall};
 use throughline::vector::{TieredIndex, Tiers, VectorIndex};
 
 const DIMENSIONS: usize = 384;
@@ -38,21 +37,81 @@ fn vectors() -> (Vec<Vec<f32>>, Vec<Vec<f32>>) {
     }
 }
 
+fn ways() -> [(&'static str, Tiers); 3] {
+    let codes = Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..Tiers::HNSW };
+    [("exact", Tiers::EXACT), ("codes", codes), ("graph", Tiers::HNSW)]
+}
+
+fn filled(tiers: Tiers, turns: &[Vec<f32>]) -> TieredIndex {
+    let mut index = TieredIndex::new(DIMENSIONS, tiers);
+    for (id, turn) in turns.iter().enumerate() {
+        index.insert(id as u32, turn).unwrap();
+    }
+    while index.grow(1_000) {}
+    index
+}
+
 #[test]
 fn every_way_finds_the_true_neighbours() {
     let (turns, questions) = vectors();
-    let hnsw = Tiers::of(VectorIndexChoice::Hnsw);
-    for (name, tiers) in [
-        ("exact", Tiers::of(VectorIndexChoice::Exact)),
-        ("codes", Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..hnsw }),
-        ("graph", hnsw),
-    ] {
-        let mut index = TieredIndex::with_tiers(DIMENSIONS, tiers);
-        for (id, turn) in turns.iter().enumerate() {
-            index.insert(id as u32, turn).unwrap();
-        }
-        while index.grow(1_000) {}
-        let found = recall(&index, &turns, &questions, 10);
+    for (name, tiers) in ways() {
+        let found = recall(&filled(tiers, &turns), &turns, &questions, 10);
         assert!(found >= 0.99, "{name}: {found}");
+    }
+}
+
+/// The nearest of the rows that are left and allowed, per question.
+fn truth(turns: &[Vec<f32>], questions: &[Vec<f32>], may: &dyn Fn(u32) -> bool) -> Vec<Vec<u32>> {
+    let left: Vec<u32> = (0..turns.len() as u32).filter(|id| may(*id)).collect();
+    let vectors: Vec<Vec<f32>> = left.iter().map(|id| turns[*id as usize].clone()).collect();
+    let nearest = |question: &Vec<f32>| brute_force(&vectors, question, 10);
+    questions.iter().map(nearest).map(|rows| rows.iter().map(|row| left[row.id as usize]).collect()).collect()
+}
+
+fn recall_of(index: &TieredIndex, questions: &[Vec<f32>], truth: &[Vec<u32>], may: &dyn Fn(u32) -> bool) -> f64 {
+    let (mut hits, mut wanted) = (0, 0);
+    for (question, expected) in questions.iter().zip(truth) {
+        let found = index.search(question, 10, Some(may)).unwrap();
+        hits += found.iter().filter(|row| expected.contains(&row.id)).count();
+        wanted += expected.len();
+    }
+    f64::from(hits as u32) / wanted as f64
+}
+
+#[test]
+fn filters_lose_no_recall() {
+    let (turns, questions) = vectors();
+    let questions: Vec<Vec<f32>> = questions.into_iter().step_by(2).collect();
+    let indexes = ways().map(|(name, tiers)| (name, filled(tiers, &turns)));
+    for divisor in [2, 10, 100, 1_000] {
+        let may = |id: u32| id.is_multiple_of(divisor);
+        let truth = truth(&turns, &questions, &may);
+        for (name, index) in &indexes {
+            let found = recall_of(index, &questions, &truth, &may);
+            assert!(found >= 0.99, "{name}, one in {divisor}: {found}");
+        }
+    }
+}
+
+#[test]
+fn deletions_lose_no_recall_before_or_after_the_rebuild() {
+    let (turns, questions) = vectors();
+    let questions: Vec<Vec<f32>> = questions.into_iter().step_by(2).collect();
+    let mut indexes = ways().map(|(name, tiers)| (name, filled(tiers, &turns)));
+    // Three in ten: tombstones. Four in ten: dropped, and the graph grown anew.
+    for gone in [3, 4] {
+        let may = |id: u32| id % 10 >= gone;
+        let truth = truth(&turns, &questions, &may);
+        for (name, index) in &mut indexes {
+            (0..turns.len() as u32).filter(|id| !may(*id)).for_each(|id| {
+                index.remove(id);
+            });
+            if gone == 4 {
+                assert_eq!(index.linked_rows(), 0);
+                while index.grow(500) {}
+            }
+            let found = recall_of(index, &questions, &truth, &may);
+            assert!(found >= 0.99, "{name}, {gone} in ten removed: {found}");
+        }
     }
 }

@@ -8,7 +8,6 @@ mod suite;
 use proptest::prelude::*;
 use suite::{Random, clustered};
 use throughline::Code;
-use throughline::config::VectorIndexChoice;
 use throughline::vector::{RowSegment, RowSegmentBuilder, TieredIndex, Tiers, VectorIndex};
 
 const DIMENSIONS: usize = 40;
@@ -30,8 +29,8 @@ fn sealed(vectors: &[Vec<f32>], centre: Option<&[f32]>) -> Vec<u8> {
 }
 
 fn codes_only() -> TieredIndex {
-    let tiers = Tiers { exact_max_rows: 10, graph_min_rows: usize::MAX, ..Tiers::of(VectorIndexChoice::Auto) };
-    TieredIndex::with_tiers(DIMENSIONS, tiers)
+    let tiers = Tiers { exact_max_rows: 10, graph_min_rows: usize::MAX, ..Tiers::AUTO };
+    TieredIndex::new(DIMENSIONS, tiers)
 }
 
 fn assert_same(a: &TieredIndex, b: &TieredIndex) {
@@ -44,12 +43,12 @@ fn assert_same(a: &TieredIndex, b: &TieredIndex) {
 #[test]
 fn attached_rows_answer_as_inserted_ones() {
     let vectors = vectors(4, 6_000);
-    for choice in [VectorIndexChoice::Exact, VectorIndexChoice::Hnsw] {
-        let mut inserted = TieredIndex::new(DIMENSIONS, choice);
+    for tiers in [Tiers::EXACT, Tiers::HNSW] {
+        let mut inserted = TieredIndex::new(DIMENSIONS, tiers);
         for (id, vector) in vectors.iter().enumerate() {
             inserted.insert(id as u32 * 3, vector).unwrap();
         }
-        let mut attached = TieredIndex::new(DIMENSIONS, choice);
+        let mut attached = TieredIndex::new(DIMENSIONS, tiers);
         for (start, rows) in vectors.chunks(2_500).enumerate() {
             let segment = RowSegment::open(sealed(rows, None)).unwrap();
             attached.attach(&segment, &|row| Some((start as u32 * 2_500 + row) * 3)).unwrap();
@@ -119,7 +118,7 @@ fn merging_keeps_what_is_wanted_under_one_centre() {
 fn rows_take_the_place_of_their_ids_and_those_without_one_are_left_out() {
     let rows = vectors(9, 200);
     let segment = RowSegment::open(sealed(&rows, None)).unwrap();
-    let mut index = TieredIndex::new(DIMENSIONS, VectorIndexChoice::Auto);
+    let mut index = TieredIndex::new(DIMENSIONS, Tiers::AUTO);
     // Row 1 is a zero vector: id 1 is there, and no longer found.
     (0..10).for_each(|id| index.insert(id, &[1.0; DIMENSIONS]).unwrap());
     index.attach(&segment, &|row| (row < 100).then_some(row)).unwrap();
@@ -127,7 +126,7 @@ fn rows_take_the_place_of_their_ids_and_those_without_one_are_left_out() {
     let ids: Vec<u32> = (0..100).collect();
     let similarities = index.similarities(&rows[5], &ids).unwrap();
     assert!(similarities[1].is_none() && similarities[5].unwrap() > 0.999 && similarities[4].unwrap() < 0.999);
-    let mut other = TieredIndex::new(DIMENSIONS + 1, VectorIndexChoice::Auto);
+    let mut other = TieredIndex::new(DIMENSIONS + 1, Tiers::AUTO);
     assert_eq!(other.attach(&segment, &Some).unwrap_err().code, Code::EmbeddingDimensionMismatch);
     assert!(other.is_empty());
 }
@@ -178,9 +177,9 @@ proptest! {
         match RowSegment::open(bytes) {
             Err(error) => prop_assert_eq!(error.code, Code::StorageCorrupt),
             Ok(segment) => {
-                let mut index = TieredIndex::with_tiers(
+                let mut index = TieredIndex::new(
                     segment.dimensions(),
-                    Tiers { exact_max_rows: 10, graph_min_rows: 100, ..Tiers::of(VectorIndexChoice::Hnsw) },
+                    Tiers { exact_max_rows: 10, graph_min_rows: 100, ..Tiers::HNSW },
                 );
                 index.attach(&segment, &Some).unwrap();
                 index.grow(50);

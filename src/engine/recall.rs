@@ -1,7 +1,7 @@
 //! Search over raw messages: for `recall`, and for the evidence of a context.
 
 use super::Engine;
-use super::state::{Conversation, State};
+use super::state::Conversation;
 use crate::context::{EvidenceGroup, EvidenceMessage};
 use crate::embedded_data::without_data;
 use crate::error::{Code, Error, Result};
@@ -9,7 +9,7 @@ use crate::json_reader::{Fields, FromFields};
 use crate::message::Seq;
 use crate::records::{MessageRecord, MessageStatus};
 use crate::retrieval::{GroupRequest, MessageGroup, Present, Range, expand_without};
-use crate::retrieval::{Hit, Scores, SearchRequest, SearchResult};
+use crate::retrieval::{Hit, MessageFilter, Scores, SearchRequest, SearchResult};
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::sorting;
 use serde::Serialize;
@@ -273,22 +273,28 @@ impl Engine {
         let state = self.state.borrow();
         let number = |id: Option<&str>| id.and_then(|id| state.conversations.get(id)).map(|value| value.number);
         let current = number(request.current);
-        // Asked for every candidate: what holds for a whole conversation is decided once.
-        let open: Vec<Option<&Conversation>> =
-            state.conversation_ids.iter().map(|id| searched(&state, request, current, id)).collect();
+        // What holds for a whole conversation is decided once.
+        let mut open: Vec<Option<&Conversation>> = vec![None; state.conversation_ids.len()];
+        for found in state.conversations.values().filter(|found| is_searched(found, request, current)) {
+            open[found.number as usize] = Some(found);
+        }
+        let is_open = |conversation: u32| open.get(conversation as usize).copied().flatten();
         let admits = |conversation: u32, seq: Seq| {
             !(Some(conversation) == current && seq >= request.shown_from_seq)
-                && open
-                    .get(conversation as usize)
-                    .copied()
-                    .flatten()
-                    .is_some_and(|found| found.is_active(seq) && passes_filter(found, request.filter, seq))
+                && is_open(conversation).is_some_and(|found| found.is_active(seq))
         };
+        let filter = request.filter;
         state.index.search(&SearchRequest {
             text: request.text,
             vector,
             conversation: number(request.only),
             current_conversation: current,
+            filter: MessageFilter {
+                conversations: Some(&|conversation| is_open(conversation).is_some()),
+                roles: filter.roles.as_deref(),
+                since_ms: filter.since,
+                until_ms: filter.until,
+            },
             admits: Some(&admits),
             top_k: request.top_k,
             min_score: 0.0,
@@ -443,30 +449,12 @@ impl Engine {
     }
 }
 
-/// A conversation that is searched at all: it is there, remembered or the current one, and of the wanted project.
-fn searched<'a>(
-    state: &'a State,
-    request: &EvidenceRequest<'_>,
-    current: Option<u32>,
-    id: &str,
-) -> Option<&'a Conversation> {
-    let found = state.conversation(id)?;
+/// Whether a conversation is searched at all: it is remembered or the current one, and of the wanted project.
+fn is_searched(found: &Conversation, request: &EvidenceRequest<'_>, current: Option<u32>) -> bool {
     let record = &found.stored.value;
     let project_id = &request.filter.project_id;
     let is_wanted = project_id.is_none() || *project_id == record.project_id;
-    (is_wanted && (record.remember || Some(found.number) == current)).then_some(found)
-}
-
-/// Whether a message is of a wanted role and time.
-fn passes_filter(conversation: &Conversation, filter: &RecallFilter, seq: Seq) -> bool {
-    if filter.roles.is_none() && filter.since.is_none() && filter.until.is_none() {
-        return true;
-    }
-    conversation.message(seq).is_some_and(|message| {
-        filter.roles.as_ref().is_none_or(|roles| roles.contains(&message.role))
-            && filter.since.is_none_or(|since| message.created_at >= since)
-            && filter.until.is_none_or(|until| message.created_at <= until)
-    })
+    is_wanted && (record.remember || Some(found.number) == current)
 }
 
 /// First and last place, on the active path, of the turn group that the message at a place is in.

@@ -38,7 +38,7 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(host: &Host, policy: &Policy) -> Self {
         let vectors = host.embedder.as_ref().map(|embedder| {
-            Box::new(TieredIndex::new(embedder.dimensions(), policy.vector_index)) as Box<dyn VectorIndex>
+            Box::new(TieredIndex::new(embedder.dimensions(), policy.vector_index.tiers())) as Box<dyn VectorIndex>
         });
         Self {
             conversations: SortedMap::new(),

@@ -41,7 +41,9 @@ pub struct SearchRequest<'a> {
     pub conversation: Option<u32>,
     /// Where the question is asked: hits elsewhere are scaled by [`RetrievalPolicy::other_conversation_factor`].
     pub current_conversation: Option<u32>,
-    /// Whether a message may be a hit, by conversation and seq; `None` admits all. What is not admitted (the recent
+    /// Only messages that fit.
+    pub filter: MessageFilter<'a>,
+    /// Whether a message may be a hit, by conversation and seq; `None` admits all. Asked last, of what would be found. What is not admitted (the recent
     /// window, say) still counts as the surroundings of what is.
     pub admits: Option<&'a dyn Fn(u32, Seq) -> bool>,
     /// Most hits.
@@ -52,6 +54,28 @@ pub struct SearchRequest<'a> {
     pub now_ms: f64,
     /// Weights, half-life, factor for other conversations.
     pub policy: &'a RetrievalPolicy,
+}
+
+/// Which messages may be hits; by default all.
+#[derive(Clone, Copy, Default)]
+pub struct MessageFilter<'a> {
+    /// Whether messages of a conversation may be.
+    pub conversations: Option<&'a dyn Fn(u32) -> bool>,
+    /// Only messages of these roles.
+    pub roles: Option<&'a [Role]>,
+    /// Only messages from this time on, milliseconds since 1970.
+    pub since_ms: Option<f64>,
+    /// Only messages up to this time, inclusive, milliseconds since 1970.
+    pub until_ms: Option<f64>,
+}
+
+impl MessageFilter<'_> {
+    pub(super) fn admits(&self, entry: &Entry) -> bool {
+        self.conversations.is_none_or(|admits| admits(entry.conversation))
+            && self.roles.is_none_or(|roles| roles.contains(&entry.role))
+            && self.since_ms.is_none_or(|since| entry.created_at_ms >= since)
+            && self.until_ms.is_none_or(|until| entry.created_at_ms <= until)
+    }
 }
 
 /// How a search was answered.

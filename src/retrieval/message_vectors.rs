@@ -70,9 +70,24 @@ impl MessageVectors {
     pub fn search(&self, query: &[f32], k: usize, allowed: Option<Allowed<'_>>) -> Result<Vec<Neighbour>> {
         let by_row = |id: u32| allowed.is_none_or(|allowed| allowed(self.owner(id)));
         let allowed: Option<Allowed<'_>> = allowed.is_some().then_some(&by_row);
+        self.by_message(k, &|wanted| self.rows.search(query, wanted, allowed))
+    }
+
+    /// The same, among these messages.
+    pub fn search_among(&self, query: &[f32], k: usize, documents: &[u32]) -> Result<Vec<Neighbour>> {
+        if self.further.is_empty() {
+            return self.rows.search_among(query, k, documents);
+        }
+        let further = |document: &u32| self.further.get(document).into_iter().flatten().map(|(_, id)| *id);
+        let ids: Vec<u32> = documents.iter().copied().chain(documents.iter().flat_map(further)).collect();
+        self.by_message(k, &|wanted| self.rows.search_among(query, wanted, &ids))
+    }
+
+    /// Rows by message: as many as it takes for `k` messages, or all.
+    fn by_message(&self, k: usize, search: &dyn Fn(usize) -> Result<Vec<Neighbour>>) -> Result<Vec<Neighbour>> {
         let mut wanted = k;
         loop {
-            let mut found = self.rows.search(query, wanted, allowed)?;
+            let mut found = search(wanted)?;
             if self.further.is_empty() {
                 return Ok(found);
             }

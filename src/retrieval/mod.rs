@@ -39,7 +39,7 @@ mod timeline;
 pub use dates::calendar_day;
 pub use gate::{Decision, GateRequest, RetrievalChoice, decide};
 pub use groups::{GroupRequest, MessageGroup, Present, Range, expand, expand_without};
-pub use message_index::{Document, Hit, MessageIndex, Mode, SearchRequest, SearchResult};
+pub use message_index::{Document, Hit, MessageFilter, MessageIndex, Mode, SearchRequest, SearchResult};
 pub use rerank::Scores;
 pub use sealed::{Digest, SealedDocument, digest, searchable_text};
 pub use timeline::{SESSION_GAP_MS, SESSION_MAX_MESSAGES};

@@ -13,6 +13,10 @@ const LEXICAL_CANDIDATES: usize = 256;
 /// Messages whose exact figures the lexical candidates are chosen by.
 const LEXICAL_CONTENDERS: usize = 384;
 const VECTOR_CANDIDATES: usize = 256;
+/// Where the conversations searched hold one in so many of all vectors, or fewer, those are compared and no others.
+const FEW: usize = 4;
+/// The same up to so many messages.
+const SEARCHED_AT_ONCE: usize = 2_048;
 /// Messages whose mean similarity stands for the background of a question.
 const BACKGROUND_SAMPLE: usize = 128;
 /// What the background is taken to be before any message was seen, and how many messages that counts for: in a store of
@@ -107,6 +111,7 @@ impl<'a> Search<'a> {
     fn admits(&self, entry: &Entry) -> bool {
         entry.is_live
             && self.request.conversation.is_none_or(|conversation| conversation == entry.conversation)
+            && self.request.filter.admits(entry)
             && self.request.admits.is_none_or(|admits| admits(entry.conversation, entry.seq))
     }
 
@@ -143,14 +148,27 @@ impl<'a> Search<'a> {
     /// The nearest messages by vector, in order of their numbers.
     fn nearest(&self, admits: &dyn Fn(u32) -> bool) -> Result<Vec<u32>> {
         let (Some(vectors), Some(vector)) = (&self.index.vectors, self.request.vector) else { return Ok(Vec::new()) };
-        let admits_all = self.request.conversation.is_none() && self.request.admits.is_none();
-        let nearest = vectors.search(vector, VECTOR_CANDIDATES, (!admits_all).then_some(admits))?;
-        // The index may hold rows of messages that are gone meanwhile.
-        let mut nearest: Vec<u32> =
-            nearest.iter().map(|neighbour| neighbour.id).filter(|document| admits(*document)).collect();
+        let nearest = match self.few_allowed(vectors.rows().len() / FEW, admits) {
+            Some(documents) => vectors.search_among(vector, VECTOR_CANDIDATES, &documents)?,
+            None => vectors.search(vector, VECTOR_CANDIDATES, Some(admits))?,
+        };
+        let mut nearest: Vec<u32> = nearest.iter().map(|neighbour| neighbour.id).collect();
         crate::sorting::sort(&mut nearest);
         nearest.dedup();
         Ok(nearest)
+    }
+
+    /// The messages that may be hits, where the conversations that they are of hold no more messages than this.
+    fn few_allowed(&self, most: usize, admits: &dyn Fn(u32) -> bool) -> Option<Vec<u32>> {
+        let tracks = || {
+            let is_open = |id: u32| match self.request.conversation {
+                Some(only) => only == id,
+                None => self.request.filter.conversations.is_none_or(|admits| admits(id)),
+            };
+            self.timeline().tracks().filter(move |(id, _)| is_open(**id)).flat_map(|(_, track)| &track.documents)
+        };
+        let are_few = tracks().nth(most.max(SEARCHED_AT_ONCE)).is_none();
+        are_few.then(|| tracks().copied().filter(|document| admits(*document)).collect())
     }
 
     /// Learns the similarities of all candidates and their neighbours.

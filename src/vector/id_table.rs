@@ -1,7 +1,5 @@
 //! Which row an id has: pages of numbers, since ids lie close together and come in any order.
 
-use crate::sorted_map::SortedMap;
-
 /// Ids of one page.
 const PAGE: u32 = 1_024;
 /// "No row".
@@ -10,23 +8,26 @@ const NONE: u32 = u32::MAX;
 /// Row numbers by id, at 4 bytes an id where ids are dense.
 #[derive(Default)]
 pub(super) struct IdTable {
-    pages: SortedMap<u32, Box<[u32]>>,
+    /// By number, in order.
+    pages: Vec<(u32, Box<[u32]>)>,
 }
 
 impl IdTable {
+    fn page(&self, id: u32) -> Result<usize, usize> {
+        self.pages.binary_search_by_key(&(id / PAGE), |(number, _)| *number)
+    }
+
     pub(super) fn get(&self, id: u32) -> Option<u32> {
-        let page = self.pages.get(&(id / PAGE))?;
+        let (_, page) = self.pages.get(self.page(id).ok()?)?;
         page.get((id % PAGE) as usize).copied().filter(|row| *row != NONE)
     }
 
     pub(super) fn set(&mut self, id: u32, row: u32) {
-        let key = id / PAGE;
-        if !self.pages.contains_key(&key) {
-            self.pages.insert(key, vec![NONE; PAGE as usize].into_boxed_slice());
-        }
-        if let Some(place) = self.pages.get_mut(&key).and_then(|page| page.get_mut((id % PAGE) as usize)) {
-            *place = row;
-        }
+        let at = self.page(id).unwrap_or_else(|at| {
+            self.pages.insert(at, (id / PAGE, vec![NONE; PAGE as usize].into_boxed_slice()));
+            at
+        });
+        self.pages[at].1[(id % PAGE) as usize] = row;
     }
 
     /// Bytes held in memory.

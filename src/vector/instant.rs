@@ -11,11 +11,11 @@
 use super::kernel::dot_f32;
 use super::top::{Scored, Top};
 use super::{Allowed, Neighbour, VectorIndex, check_vector};
-use crate::error::Result;
 use instant_distance::{Builder, HnswMap, Point, Search};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use throughline_tokens::error::Result;
 
 /// Results that the crate's search gives, fixed when it is built.
 const EF_SEARCH: usize = 100;

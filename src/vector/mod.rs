@@ -1,5 +1,7 @@
 //! Nearest neighbours by cosine: one trait, one main implementation that reads the same quantised rows in three ways.
 //!
+//! A crate of its own because optimisation levels are set by crate: this one is built for speed.
+//!
 //! Useful for: "which of these messages mean something like this". Not useful for exact words: that is the lexical
 //! index's part. The index is a cache over full vectors that live in storage: it can always be rebuilt from them.
 
@@ -23,9 +25,9 @@ pub use instant::InstantIndex;
 pub use segment::{RowSegment, RowSegmentBuilder};
 pub use tiered::{TieredIndex, Tiers};
 
-use crate::error::{Code, Error, Result};
+use throughline_tokens::error::{Code, Error, Result};
 
-/// Which ids a search may return.
+/// Which ids a search may return. It is asked for what would be found, and for a sample, rather than for every row.
 pub type Allowed<'a> = &'a dyn Fn(u32) -> bool;
 
 /// One row near a query.
@@ -68,6 +70,20 @@ pub trait VectorIndex {
     /// # Errors
     /// As [`VectorIndex::insert`].
     fn search(&self, query: &[f32], k: usize, allowed: Option<Allowed<'_>>) -> Result<Vec<Neighbour>>;
+
+    /// As [`VectorIndex::search`], among these ids only: the way where few are allowed and it is known which.
+    ///
+    /// # Errors
+    /// As [`VectorIndex::insert`].
+    fn search_among(&self, query: &[f32], k: usize, ids: &[u32]) -> Result<Vec<Neighbour>> {
+        let found = self.similarities(query, ids)?;
+        let known = ids.iter().zip(found).filter_map(|(id, found)| Some(Neighbour { id: *id, similarity: found? }));
+        let mut known: Vec<Neighbour> = known.collect();
+        known.sort_unstable_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.id.cmp(&b.id)));
+        known.dedup_by_key(|neighbour| neighbour.id);
+        known.truncate(k);
+        Ok(known)
+    }
 
     /// The cosine of each id, in order; `None` for an id that is not there or whose vector is zero.
     ///

@@ -182,34 +182,66 @@ impl Rows {
         (sum as f32 * self.scales[a as usize] * self.scales[b as usize]).clamp(-1.0, 1.0)
     }
 
-    /// Compares the query with each of the rows exactly (as far as quantisation goes).
-    pub(super) fn scan(&self, query: &Query, rows: impl Iterator<Item = u32>, top: &mut Top) {
+    /// Compares the query with each of the rows exactly (as far as quantisation goes). Whether a row is accepted is asked
+    /// last, of those that would be kept.
+    pub(super) fn scan(
+        &self,
+        query: &Query,
+        rows: impl Iterator<Item = u32>,
+        accept: &dyn Fn(u32) -> bool,
+        top: &mut Top,
+    ) {
         for row in rows {
             let similarity = self.similarity(query, row);
-            if similarity >= top.floor() {
+            if similarity >= top.floor() && accept(row) {
                 top.offer(Scored { similarity, id: self.id(row), row });
             }
         }
     }
 
-    /// The `count` or a few more of the rows whose codes differ least from the query's: a coarse ranking at a
-    /// third of the price or less. Rows as far away as the last one are all in, so that order of insertion decides nothing.
-    pub(super) fn nearest_codes(&self, query: &Query, rows: &[u32], count: usize) -> Vec<u32> {
+    /// The `count` or some more of the accepted rows whose codes differ least from the query's, among these rows or all
+    /// of them: a coarse ranking at a third of the price or less. Rows as far away as the last one are all in, so that
+    /// order of insertion decides nothing. About one row in `per_accepted` is accepted; it is asked of the near ones only.
+    pub(super) fn nearest_codes(
+        &self,
+        query: &Query,
+        among: Option<&[u32]>,
+        accept: &dyn Fn(u32) -> bool,
+        count: usize,
+        per_accepted: usize,
+    ) -> Vec<u32> {
         let mut code = vec![0; self.codes.width()];
         encode_unit(&self.centre, query.unit.iter().copied(), &mut code);
+        let difference = |row: u32| hamming(&code, self.codes.get(row)) as u16;
+        let differences: Vec<u16> = match among {
+            None => (0..self.len() as u32).map(difference).collect(),
+            Some(rows) => rows.iter().map(|row| difference(*row)).collect(),
+        };
         let mut histogram = vec![0u32; self.dimensions + 1];
-        let differences: Vec<u32> = rows.iter().map(|row| hamming(&code, self.codes.get(*row))).collect();
         for difference in &differences {
             histogram[*difference as usize] += 1;
         }
-        let mut seen = 0usize;
-        let enough = |share: &u32| {
-            seen += *share as usize;
-            seen >= count
-        };
-        let farthest = histogram.iter().position(enough).unwrap_or(self.dimensions) as u32;
-        let near = rows.iter().zip(&differences).filter(|(_, difference)| **difference <= farthest);
-        near.map(|(row, _)| *row).collect()
+        let mut near = Vec::new();
+        let (mut from, mut seen, mut wanted) = (0usize, 0usize, count.saturating_mul(per_accepted));
+        while from < histogram.len() && near.len() < count {
+            let mut end = from;
+            while end < histogram.len() && seen < wanted {
+                seen += histogram[end] as usize;
+                end += 1;
+            }
+            let ring = from as u16..end as u16;
+            for (at, difference) in differences.iter().enumerate() {
+                if ring.contains(difference) {
+                    let row = among.map_or(at as u32, |rows| rows[at]);
+                    if accept(row) {
+                        near.push(row);
+                    }
+                }
+            }
+            from = end;
+            wanted = wanted.saturating_mul(2);
+        }
+        near
     }
 
     /// Whether two rows were quantised to the same numbers.
@@ -280,9 +312,20 @@ mod tests {
         let share = f64::from(set) / 48_000.0;
         assert!((0.4..0.6).contains(&share), "bits are balanced around the centre: {share}");
         let query = rows.query(&vector(7)).unwrap();
-        let all: Vec<u32> = (0..1_000).collect();
-        assert!(rows.nearest_codes(&query, &all, 1).contains(&7));
-        assert!(rows.nearest_codes(&query, &all, 50).len() >= 50);
-        assert_eq!(rows.nearest_codes(&query, &all, 5_000), all);
+        let (all, some): (Vec<u32>, Vec<u32>) = ((0..1_000).collect(), (0..1_000).step_by(10).collect());
+        let nearest = |among, count| rows.nearest_codes(&query, among, &|_| true, count, 1);
+        assert!(nearest(None, 1).contains(&7));
+        assert!((50..200).contains(&nearest(None, 50).len()));
+        assert_eq!((nearest(None, 1_000).len(), nearest(Some(&some), 5_000).len()), (1_000, 100));
+        assert_eq!(nearest(None, 50), nearest(Some(&all), 50));
+        // A filter is asked of the near ones, and of more of them as long as there are too few.
+        let asked = std::cell::Cell::new(0);
+        let accept = |row: u32| {
+            asked.set(asked.get() + 1);
+            row.is_multiple_of(4)
+        };
+        let found = rows.nearest_codes(&query, None, &accept, 20, 1);
+        assert!(found.len() >= 20 && found.iter().all(|row| row.is_multiple_of(4)) && asked.get() < 500, "{asked:?}");
+        assert!(rows.nearest_codes(&query, None, &|_| false, 20, 1).is_empty());
     }
 }

@@ -11,7 +11,7 @@ use super::codes::{centre_of, encode, words};
 use super::kernel::signed;
 use super::quantise::quantise_row;
 use super::rows::Rows;
-use crate::error::{Error, Result};
+use throughline_tokens::error::{Error, Result};
 
 const MAGIC: &[u8; 4] = b"TLVS";
 /// Of the layout. Another one is refused, never guessed at.

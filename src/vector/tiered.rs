@@ -1,14 +1,11 @@
 //! The main index: one set of rows, three ways to read it, and the choice between them.
 
-use super::bits::Bits;
 use super::graph::{Graph, Wish};
 use super::quantise::Query;
 use super::rows::Rows;
 use super::top::Top;
 use super::{Allowed, Neighbour, RowSegment, VectorIndex, check_vector};
-use crate::config::VectorIndexChoice;
-use crate::error::Result;
-use crate::sorted_map::SortedSet;
+use throughline_tokens::error::Result;
 
 /// Tombstones are dropped when they are more than this share of the rows, in percent. At 30 % a search through the
 /// graph takes 1.7 times as long.
@@ -19,6 +16,12 @@ const EF_SEARCH: usize = 100;
 /// exact scan's on two sets of real vectors.
 const RESCORE_MIN: usize = 200;
 const RESCORE_MAX: usize = 1_000;
+/// Rows of which a filter is asked to learn how many it lets through.
+const SAMPLE_ROWS: usize = 256;
+/// Up to so many rows a filter is asked of each.
+const ASK_ALL_ROWS: usize = 4_096;
+/// A filter that lets one row in so many through, or more, is asked only of those that would be found.
+const MOST_PER_ALLOWED: usize = 8;
 
 /// Where the ways of searching cross. "Rows seen" are live rows that the filter allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,18 +41,14 @@ pub struct Tiers {
 }
 
 impl Tiers {
-    /// The tiers of a configured choice.
-    #[must_use]
-    pub fn of(choice: VectorIndexChoice) -> Self {
-        let auto = Self { exact_max_rows: 32_768, graph_min_rows: 65_536, graph_min_share: 0.5, tail_max_rows: 8_192 };
-        match choice {
-            VectorIndexChoice::Auto => auto,
-            VectorIndexChoice::Exact => Self { exact_max_rows: usize::MAX, graph_min_rows: usize::MAX, ..auto },
-            VectorIndexChoice::Hnsw => {
-                Self { exact_max_rows: 0, graph_min_rows: 0, graph_min_share: 0.1, tail_max_rows: usize::MAX }
-            }
-        }
-    }
+    /// By the number of rows seen, where the ways cross.
+    pub const AUTO: Self =
+        Self { exact_max_rows: 32_768, graph_min_rows: 200_000, graph_min_share: 0.5, tail_max_rows: 8_192 };
+    /// Always a scan.
+    pub const EXACT: Self = Self { exact_max_rows: usize::MAX, graph_min_rows: usize::MAX, ..Self::AUTO };
+    /// Always the graph, as far as it is grown; rows that are not in it are scanned.
+    pub const HNSW: Self =
+        Self { exact_max_rows: 0, graph_min_rows: 0, graph_min_share: 0.1, tail_max_rows: usize::MAX };
 }
 
 /// How one search is answered.
@@ -73,21 +72,15 @@ pub struct TieredIndex {
     tiers: Tiers,
     rows: Rows,
     graph: Graph,
-    /// Rows without direction: counted, never found.
-    zeros: SortedSet<u32>,
+    /// Ids of rows without direction, in order: counted, never found.
+    zeros: Vec<u32>,
 }
 
 impl TieredIndex {
     /// An empty index over vectors of this length.
     #[must_use]
-    pub fn new(dimensions: usize, choice: VectorIndexChoice) -> Self {
-        Self::with_tiers(dimensions, Tiers::of(choice))
-    }
-
-    /// An empty index with its own thresholds, for measuring and for tests.
-    #[must_use]
-    pub fn with_tiers(dimensions: usize, tiers: Tiers) -> Self {
-        Self { dimensions, tiers, rows: Rows::new(dimensions), graph: Graph::new(), zeros: SortedSet::new() }
+    pub fn new(dimensions: usize, tiers: Tiers) -> Self {
+        Self { dimensions, tiers, rows: Rows::new(dimensions), graph: Graph::new(), zeros: Vec::new() }
     }
 
     /// Drops tombstones now, and with them the last trace of removed vectors in memory. The graph is grown anew.
@@ -110,18 +103,37 @@ impl TieredIndex {
         self.graph.len()
     }
 
+    /// Takes a row out, of whichever kind it is.
+    fn take_out(&mut self, id: u32) -> bool {
+        match self.zeros.binary_search(&id) {
+            Ok(at) => {
+                self.zeros.remove(at);
+                true
+            }
+            Err(_) => self.rows.remove(id),
+        }
+    }
+
+    fn add_zero(&mut self, id: u32) {
+        if let Err(at) = self.zeros.binary_search(&id) {
+            self.zeros.insert(at, id);
+        }
+    }
+
     fn compact_if_due(&mut self) {
         if self.rows.dead_count() * 100 > self.rows.len() * MAX_TOMBSTONE_PERCENT {
             self.compact();
         }
     }
 
-    /// Chooses the way for a search over `seen` rows.
-    fn plan(&self, seen: usize, k: usize) -> Plan {
+    /// Chooses the way for a search.
+    fn plan(&self, k: usize, wanted: &Wanted<'_>) -> Plan {
+        let seen = wanted.seen;
         let tail = self.rows.len() - self.graph.len();
         let ef = EF_SEARCH.max(k.saturating_mul(2));
         let rescored = (seen / 40).clamp(RESCORE_MIN, RESCORE_MAX).max(k.saturating_mul(10));
-        let is_open = seen as f32 >= self.rows.live_count() as f32 * self.tiers.graph_min_share;
+        let is_open =
+            wanted.among.is_none() && seen as f32 >= self.rows.live_count() as f32 * self.tiers.graph_min_share;
         if seen <= self.tiers.exact_max_rows {
             Plan::Exact
         } else if self.graph.len() > 0 && is_open && tail <= self.tiers.tail_max_rows && ef < seen / 4 {
@@ -133,27 +145,72 @@ impl TieredIndex {
         }
     }
 
-    fn search_graph(&self, query: &Query, ef: usize, seen: Option<&[u32]>, top: &mut Top) {
-        let linked = self.graph.len() as u32;
-        let similarity = |row| self.rows.similarity(query, row);
-        match seen {
-            None => {
-                let wish = Wish { ef, accept: &|row| self.rows.is_live(row) };
-                self.graph.search(&self.rows, &similarity, &wish, top);
-                let tail = linked..self.rows.len() as u32;
-                self.rows.scan(query, tail.filter(|row| self.rows.is_live(*row)), top);
-            }
-            Some(seen) => {
-                let mut bits = Bits::with_len(self.rows.len());
-                seen.iter().for_each(|row| {
-                    bits.insert(*row);
-                });
-                let wish = Wish { ef, accept: &|row| bits.contains(row) };
-                self.graph.search(&self.rows, &similarity, &wish, top);
-                self.rows.scan(query, seen.iter().copied().filter(|row| *row >= linked), top);
-            }
+    fn scan(&self, query: &Query, wanted: &Wanted<'_>, top: &mut Top) {
+        match wanted.among {
+            None => self.rows.scan(query, 0..self.rows.len() as u32, wanted.accept, top),
+            Some(rows) => self.rows.scan(query, rows.iter().copied(), wanted.accept, top),
         }
     }
+
+    fn nearest(&self, query: &Query, k: usize, wanted: &Wanted<'_>) -> Vec<Neighbour> {
+        let mut top = Top::new(k);
+        let plan = self.plan(k, wanted);
+        match plan {
+            Plan::Exact => {}
+            Plan::Graph(ef) => {
+                let similarity = |row| self.rows.similarity(query, row);
+                self.graph.search(&self.rows, &similarity, &Wish { ef, accept: wanted.accept }, &mut top);
+                self.rows.scan(query, self.graph.len() as u32..self.rows.len() as u32, wanted.accept, &mut top);
+            }
+            Plan::Codes(count) => {
+                let per_accepted = wanted.among.map_or(self.rows.len(), <[u32]>::len).div_ceil(wanted.seen.max(1));
+                let near = self.rows.nearest_codes(query, wanted.among, wanted.accept, count, per_accepted);
+                self.rows.scan(query, near.into_iter(), &|_| true, &mut top);
+            }
+        }
+        if top.len() < k {
+            // The plan, or what is left to do where an accelerator did not reach enough rows.
+            top = Top::new(k);
+            self.scan(query, wanted, &mut top);
+        }
+        top.into_neighbours()
+    }
+
+    /// About how many live rows are allowed, by a sample of them.
+    fn about_allowed(&self, allowed: Allowed<'_>) -> usize {
+        let live = self.rows.live_count();
+        let (mut asked, mut admitted) = (0, 0);
+        for row in self.rows.live().step_by((live / SAMPLE_ROWS).max(1)) {
+            asked += 1;
+            admitted += usize::from(allowed(self.rows.id(row)));
+        }
+        live * admitted / asked.max(1)
+    }
+
+    /// With a filter: asked lazily where it lets many rows through, of every row once where it does not.
+    fn search_filtered(&self, query: &Query, k: usize, allowed: Allowed<'_>) -> Vec<Neighbour> {
+        let live = self.rows.live_count();
+        let about = if live <= ASK_ALL_ROWS { 0 } else { self.about_allowed(allowed) };
+        if about * MOST_PER_ALLOWED >= live {
+            let accept = |row| self.rows.is_live(row) && allowed(self.rows.id(row));
+            let found = self.nearest(query, k, &Wanted { among: None, accept: &accept, seen: about });
+            if found.len() == k {
+                return found;
+            }
+        }
+        let rows: Vec<u32> = self.rows.live().filter(|row| allowed(self.rows.id(*row))).collect();
+        self.nearest(query, k, &Wanted { among: Some(&rows), accept: &|_| true, seen: rows.len() })
+    }
+}
+
+/// What a search may find.
+struct Wanted<'a> {
+    /// Only these rows, which are live.
+    among: Option<&'a [u32]>,
+    /// Whether a row may be found; asked late.
+    accept: &'a dyn Fn(u32) -> bool,
+    /// How many rows that are, about.
+    seen: usize,
 }
 
 impl VectorIndex for TieredIndex {
@@ -167,20 +224,16 @@ impl VectorIndex for TieredIndex {
 
     fn insert(&mut self, id: u32, vector: &[f32]) -> Result<()> {
         check_vector(self.dimensions, vector)?;
-        self.zeros.remove(&id);
-        self.rows.remove(id);
+        self.take_out(id);
         if !self.rows.push(id, vector) {
-            self.zeros.insert(id);
+            self.add_zero(id);
         }
         self.compact_if_due();
         Ok(())
     }
 
     fn remove(&mut self, id: u32) -> bool {
-        if self.zeros.remove(&id) {
-            return true;
-        }
-        let was_there = self.rows.remove(id);
+        let was_there = self.take_out(id);
         self.compact_if_due();
         was_there
     }
@@ -190,34 +243,25 @@ impl VectorIndex for TieredIndex {
         let Some(query) = self.rows.query(query).filter(|_| k > 0) else {
             return Ok(Vec::new());
         };
-        let filtered: Option<Vec<u32>> =
-            allowed.map(|allowed| self.rows.live().filter(|row| allowed(self.rows.id(*row))).collect());
-        let seen = filtered.as_ref().map_or(self.rows.live_count(), Vec::len);
-        let mut top = Top::new(k);
-        match self.plan(seen, k) {
-            Plan::Exact => {}
-            Plan::Graph(ef) => self.search_graph(&query, ef, filtered.as_deref(), &mut top),
-            Plan::Codes(count) => {
-                let live: Vec<u32>;
-                let rows = match &filtered {
-                    Some(rows) => rows,
-                    None => {
-                        live = self.rows.live().collect();
-                        &live
-                    }
-                };
-                self.rows.scan(&query, self.rows.nearest_codes(&query, rows, count).into_iter(), &mut top);
+        let seen = self.rows.live_count();
+        Ok(match allowed {
+            Some(allowed) => self.search_filtered(&query, k, allowed),
+            None if self.rows.dead_count() == 0 => {
+                self.nearest(&query, k, &Wanted { among: None, accept: &|_| true, seen })
             }
-        }
-        if top.len() < k.min(seen) {
-            // The plan, or what is left to do when an accelerator did not reach enough rows.
-            top = Top::new(k);
-            match &filtered {
-                Some(rows) => self.rows.scan(&query, rows.iter().copied(), &mut top),
-                None => self.rows.scan(&query, self.rows.live(), &mut top),
-            }
-        }
-        Ok(top.into_neighbours())
+            None => self.nearest(&query, k, &Wanted { among: None, accept: &|row| self.rows.is_live(row), seen }),
+        })
+    }
+
+    fn search_among(&self, query: &[f32], k: usize, ids: &[u32]) -> Result<Vec<Neighbour>> {
+        check_vector(self.dimensions, query)?;
+        let Some(query) = self.rows.query(query).filter(|_| k > 0) else {
+            return Ok(Vec::new());
+        };
+        let mut rows: Vec<u32> = ids.iter().filter_map(|id| self.rows.row_of(*id)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(self.nearest(&query, k, &Wanted { among: Some(&rows), accept: &|_| true, seen: rows.len() }))
     }
 
     fn similarities(&self, query: &[f32], ids: &[u32]) -> Result<Vec<Option<f32>>> {
@@ -234,12 +278,11 @@ impl VectorIndex for TieredIndex {
         self.rows.adopt_centre(segment.centre());
         for row in 0..segment.len() as u32 {
             let Some(id) = ids(row) else { continue };
-            self.zeros.remove(&id);
-            self.rows.remove(id);
+            self.take_out(id);
             if segment.scale(row) > 0.0 {
                 self.rows.push_sealed(id, segment, row);
             } else {
-                self.zeros.insert(id);
+                self.add_zero(id);
             }
         }
         self.compact_if_due();

@@ -5,10 +5,10 @@
 mod generated;
 
 use js_sys::JsString;
-use throughline::config::{RetrievalPolicy, VectorIndexChoice};
+use throughline::config::RetrievalPolicy;
 use throughline::lexical::{Analyzer, LexicalIndex, LexicalSegment, SegmentBuilder};
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, SearchRequest};
+use throughline::retrieval::{Document, MessageFilter, MessageIndex, SearchRequest};
 use throughline::vector::{RowSegment, RowSegmentBuilder, TieredIndex, Tiers, VectorIndex};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
@@ -89,7 +89,7 @@ impl Messages {
     pub fn new(dimensions: usize, choice: &str) -> Result<Messages, JsError> {
         let vectors: Option<Box<dyn VectorIndex>> = match dimensions {
             0 => None,
-            _ => Some(Box::new(TieredIndex::with_tiers(dimensions, tiers(choice)?))),
+            _ => Some(Box::new(TieredIndex::new(dimensions, tiers(choice)?))),
         };
         Ok(Self { index: MessageIndex::new(analyzer(), vectors), policy: RetrievalPolicy::default() })
     }
@@ -135,6 +135,7 @@ impl Messages {
             vector: vector.as_deref(),
             conversation,
             current_conversation: None,
+            filter: MessageFilter::default(),
             admits: None,
             top_k: limit,
             min_score: 0.0,
@@ -160,7 +161,7 @@ impl Vectors {
     /// For another choice.
     #[wasm_bindgen(constructor)]
     pub fn new(dimensions: usize, choice: &str) -> Result<Vectors, JsError> {
-        Ok(Self { index: TieredIndex::with_tiers(dimensions, tiers(choice)?) })
+        Ok(Self { index: TieredIndex::new(dimensions, tiers(choice)?) })
     }
 
     /// Adds rows, numbered from `first` on.
@@ -213,10 +214,10 @@ impl Vectors {
 }
 
 fn tiers(choice: &str) -> Result<Tiers, JsError> {
-    let hnsw = Tiers::of(VectorIndexChoice::Hnsw);
+    let hnsw = Tiers::HNSW;
     Ok(match choice {
-        "auto" => Tiers::of(VectorIndexChoice::Auto),
-        "exact" => Tiers::of(VectorIndexChoice::Exact),
+        "auto" => Tiers::AUTO,
+        "exact" => Tiers::EXACT,
         "codes" => Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..hnsw },
         "hnsw" => hnsw,
         _ => return Err(JsError::new("choose auto, exact, codes or hnsw")),
