@@ -5,12 +5,15 @@ mod host;
 
 use futures_executor::block_on;
 use host::{WordEmbedder, World, append, conversation, message, message_with_id};
+use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
+use throughline::config::{Policy, VectorIndexChoice};
 use throughline::engine::{
-    EditRequest, Engine, EraseRequest, LeafRequest, RecallRequest, RecalledGroup, RemoveRequest,
+    EditRequest, Engine, EraseRequest, Host, LeafRequest, Options, RecallRequest, RecalledGroup, RemoveRequest,
 };
 use throughline::key;
-use throughline::ports::{Commit, Query, Store};
+use throughline::ports::{Clock, Commit, Embedder, Query, Store};
 use throughline::store::Storage;
 use throughline::store::memory::MemoryStore;
 
@@ -296,5 +299,73 @@ fn parts_that_the_next_model_does_not_need_are_gone() {
         engine.settled().await.unwrap();
         assert!(models(&store).await.len() > 20 && models(&store).await.iter().all(|model| model == "words/512"));
         assert!(cosine(&engine).await.is_some());
+    });
+}
+
+/// A clock that moves by half a millisecond whenever it is looked at, and notes how long it ran between two rests.
+#[derive(Default)]
+struct TickingClock {
+    now_ms: Cell<f64>,
+    rested_ms: Cell<f64>,
+    stretches: RefCell<Vec<f64>>,
+}
+
+impl Clock for TickingClock {
+    fn now_ms(&self) -> f64 {
+        self.now_ms.set(self.now_ms.get() + 0.5);
+        self.now_ms.get()
+    }
+
+    fn sleep<'a>(&'a self, ms: f64) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
+        if ms > 1_000.0 {
+            return Box::pin(std::future::pending());
+        }
+        self.stretches.borrow_mut().push(self.now_ms.get() - self.rested_ms.get());
+        self.rested_ms.set(self.now_ms.get());
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[test]
+fn the_graph_grows_in_short_slices_and_new_messages_are_found_before_they_are_in_it() {
+    block_on(async {
+        let clock = Rc::new(TickingClock::default());
+        let world = world();
+        let host = Host {
+            storage: (world.storage)(),
+            embedder: world.embedder.clone().map(|embedder| embedder as Rc<dyn Embedder>),
+            model: None,
+            clock: Rc::clone(&clock) as Rc<dyn Clock>,
+            locks: Rc::new(world.locks.clone()),
+            on_event: Rc::new(|_| {}),
+            normalize: str::to_owned,
+        };
+        let policy = Policy { vector_index: VectorIndexChoice::Hnsw, ..Policy::default() };
+        let options = Options { user_id: "alex".into(), tokenizer: "estimate".into(), policy };
+        let engine = Engine::open(host, options).await.unwrap();
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(400))).await.unwrap();
+        engine.settled().await.unwrap();
+        let stretches = clock.stretches.borrow().clone();
+        let slices: Vec<&f64> = stretches.iter().rev().take(10).collect();
+        assert!(stretches.len() > 12 && slices.iter().all(|ms| **ms <= 8.0), "{stretches:?}");
+        engine.append(append("c", vec![message("user", "My cat is named Minka.")])).await.unwrap();
+        engine.settled().await.unwrap();
+        assert_eq!(nearest(&engine).await.unwrap().0, "seq:401");
+    });
+}
+
+#[test]
+fn every_choice_of_index_gives_the_same_best_message() {
+    block_on(async {
+        let mut answers = Vec::new();
+        for vector_index in [VectorIndexChoice::Auto, VectorIndexChoice::Exact, VectorIndexChoice::Hnsw] {
+            let world = World { policy: Policy { vector_index, ..Policy::default() }, ..world() };
+            let engine = embedded(&world).await;
+            engine.append(append("c", chat(300))).await.unwrap();
+            engine.settled().await.unwrap();
+            answers.push(nearest(&engine).await.unwrap());
+        }
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
     });
 }

@@ -20,8 +20,12 @@ const OTHER_TAB_MS: f64 = 200.0;
 /// Longest wait between tries.
 const LONGEST_WAIT_MS: f64 = 3_600_000.0;
 
-/// Rows that the vector graph grows by before the page gets its turn: some milliseconds of work.
-const GROWN_ROWS: usize = 16;
+/// How long the vector graph grows before the page gets its turn; the last step may take 1 or 2 ms more.
+const GROWTH_SLICE_MS: f64 = 6.0;
+/// Rows that it grows by before the clock is looked at.
+const GROWTH_STEP_ROWS: usize = 2;
+/// Steps of a slice where the app's clock stands still.
+const MOST_GROWTH_STEPS: usize = 64;
 
 /// What became of one try.
 pub(super) enum Progress {
@@ -72,7 +76,19 @@ impl Engine {
         ended
     }
 
+    /// Jobs come first: the graph grows while none is due.
     async fn work_until_done(&self) -> Result<()> {
+        loop {
+            self.work_due_jobs().await?;
+            self.ensure_open()?;
+            if !self.grow_vector_graph() {
+                return Ok(());
+            }
+            self.host.clock.sleep(0.0).await;
+        }
+    }
+
+    async fn work_due_jobs(&self) -> Result<()> {
         let lock = format!("throughline:{}:work", self.options.user_id);
         while self.next_due().is_some() || self.is_sealing_due() {
             self.ensure_open()?;
@@ -90,22 +106,21 @@ impl Engine {
                 self.seal().await?;
             }
         }
-        self.grow_vector_graph().await
+        Ok(())
     }
 
-    /// Brings the vector graph up to date in slices, where there are so many vectors that it pays.
-    async fn grow_vector_graph(&self) -> Result<()> {
-        loop {
-            self.ensure_open()?;
-            let has_more = {
-                let mut state = self.state.borrow_mut();
-                state.index.grow_vectors(GROWN_ROWS)
-            };
-            if !has_more {
-                return Ok(());
+    /// One slice of the vector graph, where there are so many vectors that it pays; true while there is more to do.
+    fn grow_vector_graph(&self) -> bool {
+        let end_ms = self.now_ms() + GROWTH_SLICE_MS;
+        for _ in 0..MOST_GROWTH_STEPS {
+            if !self.state.borrow_mut().index.grow_vectors(GROWTH_STEP_ROWS) {
+                return false;
             }
-            self.host.clock.sleep(0.0).await;
+            if self.now_ms() >= end_ms {
+                break;
+            }
         }
+        true
     }
 
     /// Another tab may have done it.
