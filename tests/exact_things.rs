@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use throughline::config::RetrievalPolicy;
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, SearchRequest};
+use throughline::retrieval::{Document, MessageFilter, MessageIndex, SearchRequest};
 
 /// A value as it stands in its message, what it is asked by besides itself, and what almost looks like it.
 struct Thing {
@@ -464,6 +464,7 @@ fn exact_things_are_ranked_first() {
                 vector: None,
                 conversation: None,
                 current_conversation: None,
+                filter: MessageFilter::default(),
                 admits: None,
                 top_k: 1,
                 min_score: 0.0,

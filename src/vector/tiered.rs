@@ -12,12 +12,11 @@ use throughline_tokens::error::Result;
 const MAX_TOMBSTONE_PERCENT: usize = 35;
 /// efSearch: rows kept while walking the graph.
 const EF_SEARCH: usize = 100;
-/// Candidates by code that are rescored: 2.5 % of the rows seen, within these bounds. Recall was at least .994 of the
-/// exact scan's on two sets of real vectors.
-const RESCORE_MIN: usize = 200;
+/// Candidates by code that are rescored: 2.5 % of the rows seen, within these bounds.
+const RESCORE_MIN: usize = 600;
 const RESCORE_MAX: usize = 1_000;
 /// Rows of which a filter is asked to learn how many it lets through.
-const SAMPLE_ROWS: usize = 256;
+const SAMPLE_ROWS: u32 = 256;
 /// Up to so many rows a filter is asked of each.
 const ASK_ALL_ROWS: usize = 4_096;
 /// A filter that lets one row in so many through, or more, is asked only of those that would be found.
@@ -26,15 +25,14 @@ const MOST_PER_ALLOWED: usize = 8;
 /// Where the ways of searching cross. "Rows seen" are live rows that the filter allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tiers {
-    /// Up to so many rows seen, each is compared: the best recall there is (.996 on real vectors; by code .985 at
-    /// 10,000 rows and .995 at 40,000). 16 ns a row in wasm, so half a millisecond at the default.
+    /// Up to so many rows to compare, each is: the best recall there is (.996 on 40,000 real vectors; by code .994). 16 ns
+    /// a row in wasm, so half a millisecond at the default.
     pub exact_max_rows: usize,
-    /// From so many rows on, [`VectorIndex::grow`] builds the graph. Below, codes answer in less than half a
-    /// millisecond, and the graph's 0.2 ms and 145 bytes a row buy nothing that could be noticed.
+    /// From so many rows on, [`VectorIndex::grow`] builds the graph. Below, codes answer in about a millisecond (6 ns a
+    /// row in wasm), and the graph's 0.4 ms and 145 bytes a row buy nothing that could be noticed.
     pub graph_min_rows: usize,
-    /// The graph answers where the filter lets at least this share of the rows through, 0 to 1; else codes do. The
-    /// graph's time grows as the share shrinks (.07 ms to .23 ms at a half of 40,000 rows, in wasm), that of the codes
-    /// shrinks with it (.28 to .17).
+    /// The graph answers where the filter lets at least this share of the rows through, 0 to 1; else codes do: the
+    /// graph's time grows as the share shrinks.
     pub graph_min_share: f32,
     /// The graph answers while at most so many rows are not in it yet; those are compared one by one.
     pub tail_max_rows: usize,
@@ -131,10 +129,12 @@ impl TieredIndex {
         let seen = wanted.seen;
         let tail = self.rows.len() - self.graph.len();
         let ef = EF_SEARCH.max(k.saturating_mul(2));
+        // A filter that is asked late does not spare the rows that it refuses from being compared.
+        let compared = if wanted.among.is_some() { seen } else { self.rows.live_count() };
         let rescored = (seen / 40).clamp(RESCORE_MIN, RESCORE_MAX).max(k.saturating_mul(10));
         let is_open =
             wanted.among.is_none() && seen as f32 >= self.rows.live_count() as f32 * self.tiers.graph_min_share;
-        if seen <= self.tiers.exact_max_rows {
+        if compared <= self.tiers.exact_max_rows {
             Plan::Exact
         } else if self.graph.len() > 0 && is_open && tail <= self.tiers.tail_max_rows && ef < seen / 4 {
             Plan::Graph(ef)
@@ -178,13 +178,17 @@ impl TieredIndex {
 
     /// About how many live rows are allowed, by a sample of them.
     fn about_allowed(&self, allowed: Allowed<'_>) -> usize {
-        let live = self.rows.live_count();
         let (mut asked, mut admitted) = (0, 0);
-        for row in self.rows.live().step_by((live / SAMPLE_ROWS).max(1)) {
-            asked += 1;
-            admitted += usize::from(allowed(self.rows.id(row)));
+        for at in 1..=SAMPLE_ROWS {
+            // Spread by the golden ratio: what comes at regular distances is neither always nor never met.
+            let spread = u64::from(at.wrapping_mul(0x9e37_79b9));
+            let row = (spread * self.rows.len() as u64 >> 32) as u32;
+            if self.rows.is_live(row) {
+                asked += 1;
+                admitted += usize::from(allowed(self.rows.id(row)));
+            }
         }
-        live * admitted / asked.max(1)
+        self.rows.live_count() * admitted / asked.max(1)
     }
 
     /// With a filter: asked lazily where it lets many rows through, of every row once where it does not.
