@@ -182,7 +182,7 @@ impl TieredIndex {
         for at in 1..=SAMPLE_ROWS {
             // Spread by the golden ratio: what comes at regular distances is neither always nor never met.
             let spread = u64::from(at.wrapping_mul(0x9e37_79b9));
-            let row = (spread * self.rows.len() as u64 >> 32) as u32;
+            let row = ((spread * self.rows.len() as u64) >> 32) as u32;
             if self.rows.is_live(row) {
                 asked += 1;
                 admitted += usize::from(allowed(self.rows.id(row)));
