@@ -9,7 +9,7 @@ use serde_json::Value;
 use throughline::config::RetrievalPolicy;
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, SearchRequest};
+use throughline::retrieval::{Document, MessageFilter, MessageIndex, SearchRequest};
 
 /// Bytes of pasted text: about 2,000 tokens.
 const PASTED: usize = 8_500;
@@ -111,6 +111,7 @@ fn main() {
                     vector: None,
                     conversation: Some(*conversation),
                     current_conversation: None,
+                    filter: MessageFilter::default(),
                     admits: None,
                     top_k: 10,
                     min_score: 0.0,
