@@ -2,8 +2,11 @@
 //!
 //! Little-endian: format (4 bytes), documents, terms, bytes of lists (`u32` each); the documents' lengths (`u16`); the
 //! terms' hashes in ascending order (`u64`); where each term's list begins (`u32`); the lists. A list: how many documents
-//! hold the term (varint); with more than [`BLOCK`] of them one directory entry for each block of as many (last document
-//! `u32`, end of its postings `u32`, largest frequency `u16`, least length `u16`); the postings (`super::postings`).
+//! hold the term (varint); with more than [`BLOCK`] of them one directory entry for each block of as many (its last
+//! document, where its postings end; `u32`), so that a search of one conversation reads the blocks of that conversation
+//! alone; the postings (`super::postings`).
+//!
+//! Bounds on a block's scores, as block-max skipping wants them, are not kept: sums by session need every posting.
 
 use super::postings::{Posting, PostingReader, read_varint};
 use super::segment_builder::GONE;
@@ -15,7 +18,7 @@ pub(crate) const FORMAT: [u8; 4] = *b"TLX1";
 pub(crate) const HEADER_BYTES: usize = 16;
 /// Postings to a block.
 pub(crate) const BLOCK: usize = 128;
-const DIRECTORY_ENTRY_BYTES: usize = 12;
+const DIRECTORY_ENTRY_BYTES: usize = 8;
 
 /// A sealed segment of the lexical index, with documents numbered from 0.
 ///

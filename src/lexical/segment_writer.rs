@@ -34,21 +34,12 @@ impl<'a> SegmentWriter<'a> {
                 next = posting.document.saturating_add(1);
             }
             if has_directory {
-                self.add_directory_entry(block);
+                let last = next.saturating_sub(1);
+                self.lists.extend_from_slice(&last.to_le_bytes());
+                self.lists.extend_from_slice(&as_u32(self.block.len()).to_le_bytes());
             }
         }
         self.lists.extend_from_slice(&self.block);
-    }
-
-    fn add_directory_entry(&mut self, block: &[Posting]) {
-        let length = |posting: &Posting| self.lengths.get(posting.document as usize).copied().unwrap_or(0);
-        let last = block.last().map_or(0, |posting| posting.document);
-        let frequency = block.iter().map(|posting| posting.frequency).max().unwrap_or(0);
-        let least = block.iter().map(length).min().unwrap_or(0);
-        self.lists.extend_from_slice(&last.to_le_bytes());
-        self.lists.extend_from_slice(&as_u32(self.block.len()).to_le_bytes());
-        self.lists.extend_from_slice(&frequency.to_le_bytes());
-        self.lists.extend_from_slice(&least.to_le_bytes());
     }
 
     /// The bytes.
