@@ -47,6 +47,13 @@ pub struct LexicalHit {
 /// milliseconds.
 const MOST_GROWING: u32 = 4_096;
 
+/// Documents that a part may have after joining: more would take longer than anybody wants to wait for one message.
+const MOST_JOINED: u32 = 4 * MOST_GROWING;
+
+fn is_gone(lengths: &[u16], document: u32) -> bool {
+    lengths.get(document as usize).is_none_or(|length| *length == GONE)
+}
+
 /// Whether so many removed documents of all are worth a sweep.
 fn is_worth_sweeping(gone: u32, documents: u32) -> bool {
     u64::from(gone) * 4 > documents.into()
@@ -109,6 +116,25 @@ impl LexicalIndex {
         if let Ok(segment) = LexicalSegment::open(growing.finish()) {
             self.attach_at(first, segment, 0);
         }
+        while self.join_last() {}
+    }
+
+    /// Joins the last two parts where they are small, and alike so that no document is written more than a few times.
+    /// Each part has its own list of terms to keep and to look through.
+    fn join_last(&mut self) -> bool {
+        let Some([one, other]) = self.sealed.last_chunk() else { return false };
+        if one.segment.len() > other.segment.len() || one.segment.len() + other.segment.len() > MOST_JOINED {
+            return false;
+        }
+        let (first, lengths) = (one.first, &self.lengths);
+        let joined = LexicalSegment::joined(&[
+            (&one.segment, &|document| is_gone(lengths, one.first + document)),
+            (&other.segment, &|document| is_gone(lengths, other.first + document)),
+        ]);
+        let Ok(segment) = LexicalSegment::open(joined) else { return false };
+        self.sealed.truncate(self.sealed.len() - 2);
+        self.sealed.push(Sealed { first, segment, gone: 0 });
+        true
     }
 
     fn next_number(&self) -> u32 {
@@ -344,9 +370,8 @@ impl Sealed {
         if std::mem::take(&mut self.gone) == 0 {
             return;
         }
-        let is_gone =
-            |document: u32| lengths.get((self.first + document) as usize).is_none_or(|length| *length == GONE);
-        if let Ok(segment) = LexicalSegment::open(self.segment.without(&is_gone)) {
+        let is_gone = |document: u32| is_gone(lengths, self.first + document);
+        if let Ok(segment) = LexicalSegment::open(LexicalSegment::joined(&[(&self.segment, &is_gone)])) {
             self.segment = segment;
         }
     }

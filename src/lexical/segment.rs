@@ -125,13 +125,21 @@ impl LexicalSegment {
         rewritten(&parts, &lengths)
     }
 
-    /// The segment without these documents; the others keep their numbers.
-    pub(crate) fn without(&self, is_gone: &dyn Fn(u32) -> bool) -> Vec<u8> {
-        let numbers: Vec<u32> =
-            (0..self.documents).map(|document| if is_gone(document) { u32::MAX } else { document }).collect();
-        let lengths: Vec<u16> =
-            (0..).zip(self.lengths()).map(|(document, length)| if is_gone(document) { GONE } else { length }).collect();
-        rewritten(&[(self, numbers)], &lengths)
+    /// The documents of the parts in order, as one segment; those that are gone leave their numbers, and nothing else.
+    pub(crate) fn joined(parts: &[(&Self, &dyn Fn(u32) -> bool)]) -> Vec<u8> {
+        let mut lengths = Vec::new();
+        let parts: Vec<(&Self, Vec<u32>)> = parts
+            .iter()
+            .map(|(segment, is_gone)| {
+                let number = |(document, length): (u32, u16)| {
+                    let length = if is_gone(document) { GONE } else { length };
+                    lengths.push(length);
+                    if length == GONE { u32::MAX } else { lengths.len() as u32 - 1 }
+                };
+                (*segment, (0..).zip(segment.lengths()).map(number).collect())
+            })
+            .collect();
+        rewritten(&parts, &lengths)
     }
 
     /// The documents' lengths, in order; [`GONE`] for one that was swept out.
