@@ -3,6 +3,7 @@
 import { cpus, loadavg } from "node:os";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { drawCurve } from "../bench/curve.mjs";
 import { OWN_VECTORS, OWN_WORDS, PEER_VECTORS, PEER_WORDS, runHybrid, runVectors, runWords } from "../bench/index-run.mjs";
 import { buildIndexes, installPeers, openSite } from "../bench/site.mjs";
 import { tables } from "../bench/tables.mjs";
@@ -35,7 +36,7 @@ function readOptions() {
     packageSizes: numbers(sizes ?? "1000,10000"), indexSizes: numbers(sizes ?? "10000").filter((size) => size >= 5_000),
     vectorSizes: numbers(option("vectors", all ? "100000" : "10000")),
     repeats: Number(option("repeats", "3")), queries: Number(option("queries", "200")), opens: Number(option("opens", "5")),
-    modes: option("modes", "hybrid,words").split(","), engines: option("engines", undefined)?.split(","), corpus: option("corpus", undefined), out: option("out", undefined),
+    modes: option("modes", "hybrid,words").split(","), engines: option("engines", undefined)?.split(","), corpus: option("corpus", undefined), out: option("out", undefined), curve: option("curve", undefined),
   };
 }
 
@@ -67,6 +68,7 @@ async function bench() {
   }
   report.load.push(loadavg()[0]);
   if (options.out !== undefined) writeFileSync(options.out, JSON.stringify(report, undefined, 2));
+  if (options.curve !== undefined && has("package")) writeFileSync(options.curve, drawCurve(report.package.filter(({ mode }) => mode === options.modes[0])));
   log(options.json ? JSON.stringify(report, undefined, 2) : tables(report));
 }
 
