@@ -10,6 +10,8 @@ import { Random } from "./random.mjs";
 
 /** Messages of one conversation. */
 export const CONVERSATION_MESSAGES = 500;
+/** Words that a message must have to be asked for. */
+const ASKED_CONTENT = 4;
 const STEMS = 14_000;
 const TOPICS = 300;
 const TOPIC_STEMS = 80;
@@ -37,12 +39,19 @@ export function makeCorpus({ size, seed = 4, questions = 400, perClass = 25, tex
   const exact = [];
   const used = new Set();
   let topics = [];
+  let owed = 0;
   const kindOf = new Map([...holds].map((message, place) => [message, PLANTED[place % PLANTED.length]]));
   for (let message = 0; message < size; message += 1) {
     if (message % CONVERSATION_MESSAGES === 0) topics = Array.from({ length: 3 }, () => random.below(TOPICS));
     const tokens = given === undefined ? words.message(topics) : readTokens(given[message % given.length]);
-    if (asksAbout.has(message)) asked.push({ query: question(random, words, tokens), target: message });
-    let text = sentences(random, tokens);
+    if (asksAbout.has(message)) owed += 1;
+    // Of a message that says next to nothing nobody remembers words: the next one that says something is asked for.
+    const content = contentOf(tokens);
+    if (owed > 0 && content.length >= ASKED_CONTENT && !holds.has(message)) {
+      asked.push({ query: question(random, words, content), target: message });
+      owed -= 1;
+    }
+    let text = given === undefined ? sentences(random, tokens) : given[message % given.length];
     const kind = kindOf.get(message);
     if (kind !== undefined) {
       const thing = plantedThing(kind, random, words, used);
@@ -65,9 +74,13 @@ function chosen(random, size, count, taken = new Set()) {
   return found;
 }
 
+/** The different words of a message that are not function words. */
+function contentOf(tokens) {
+  return [...new Map(tokens.filter((token) => token.stem !== undefined).map((token) => [token.stem, token])).values()];
+}
+
 /** What somebody would type who remembers a message: 3 to 12 words. */
-function question(random, words, tokens) {
-  const content = [...new Map(tokens.filter((token) => token.stem !== undefined).map((token) => [token.stem, token])).values()];
+function question(random, words, content) {
   const wanted = Math.min(content.length, 3 + random.below(5));
   const kept = random.shuffled(content).slice(0, wanted).map((token) => (random.next() < 0.25 ? token.stem + random.of(ENDINGS) : token.form));
   // Now and then a word that was not in it.

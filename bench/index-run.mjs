@@ -7,7 +7,7 @@ export const PEER_VECTORS = ["plain-scan", "hnswlib", "edgevec", "orama-vectors"
 
 /** Engines that take many minutes or gigabytes beyond so many rows: measured up to there, unless named. */
 const MOST_ROWS = {
-  "minisearch-prefix": 20_000, "orama-vectors": 20_000, "edgevec": 50_000, "hnswlib": 100_000, "plain-scan": 100_000, "throughline-hnsw": 100_000, "throughline-auto": 100_000,
+  "minisearch-prefix": 20_000, "orama-vectors": 20_000, "edgevec": 20_000, "hnswlib": 100_000, "plain-scan": 100_000, "throughline-hnsw": 100_000, "throughline-auto": 100_000,
 };
 
 /** Search by words. */
