@@ -10,9 +10,8 @@ const MOST_ROWS = {
   "minisearch-prefix": 20_000, "orama-vectors": 20_000, "edgevec": 20_000, "hnswlib": 100_000, "plain-scan": 100_000, "throughline-hnsw": 100_000, "throughline-auto": 100_000,
 };
 
-/** Search by words. */
-export async function runWords(site, { engines, isNamed, sizes, repeats, textsUrl, say }) {
-  const results = [];
+/** Search by words. `add` takes each result as it comes. */
+export async function runWords(site, { engines, isNamed, sizes, repeats, textsUrl, say, add }) {
   for (const size of sizes) {
     for (const engine of engines.filter((name) => isNamed || size <= (MOST_ROWS[name] ?? Infinity))) {
       say(`Words: ${engine}, ${size} messages`);
@@ -23,15 +22,13 @@ export async function runWords(site, { engines, isNamed, sizes, repeats, textsUr
         const memory = (await memoryBytes()) - before;
         return { settings, ...built, memory, ...(await step("measureWords", { repeats })) };
       }));
-      results.push({ engine, size, ...result });
+      add({ engine, size, ...result });
     }
   }
-  return results;
 }
 
 /** Search by vectors. `datasets`: `{ name, size, real? }`. */
-export async function runVectors(site, { engines, isNamed, datasets, queries, repeats, say }) {
-  const results = [];
+export async function runVectors(site, { engines, isNamed, datasets, queries, repeats, say, add }) {
   for (const { name, size, real } of datasets) {
     let truth;
     for (const engine of engines.filter((each) => isNamed || size <= (MOST_ROWS[each] ?? Infinity))) {
@@ -44,20 +41,17 @@ export async function runVectors(site, { engines, isNamed, datasets, queries, re
         const memory = (await memoryBytes()) - before;
         return { settings: prepared.settings, ...built, memory, ...(await step("measureVectors", { repeats })) };
       }));
-      results.push({ engine, dataset: name, size, isReal: real !== undefined, ...result });
+      add({ engine, dataset: name, size, isReal: real !== undefined, ...result });
     }
   }
-  return results;
 }
 
 /** Our own search by both. */
-export async function runHybrid(site, { sizes, repeats, textsUrl, say }) {
-  const results = [];
+export async function runHybrid(site, { sizes, repeats, textsUrl, say, add }) {
   for (const size of sizes) {
     say(`Hybrid: ${size} messages`);
-    results.push({ size, ...(await attempt(() => site.withWorker(({ step }) => step("measureHybrid", { size, choice: "auto", repeats, textsUrl })))) });
+    add({ size, ...(await attempt(() => site.withWorker(({ step }) => step("measureHybrid", { size, choice: "auto", repeats, textsUrl })))) });
   }
-  return results;
 }
 
 /** An engine that fails is told in the table; the others are measured all the same. */

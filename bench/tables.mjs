@@ -13,6 +13,8 @@ export function tables(report) {
   if (report.vectors !== undefined) parts.push(vectorTable(report.vectors));
   if (report.hybrid !== undefined) parts.push(hybridTable(report.hybrid));
   if (report.package !== undefined) parts.push(packageTable(report.package));
+  const settings = new Map([...(report.words ?? []), ...(report.vectors ?? [])].flatMap(({ engine, settings: given }) => (given === undefined ? [] : [[engine, given]])));
+  if (settings.size > 0) parts.push(`Settings: ${[...settings].map(([engine, given]) => `${engine}: ${given}`).join("; ")}.`);
   return `\n${parts.join("\n\n")}\n`;
 }
 
@@ -34,7 +36,7 @@ function wordTable(results) {
     if (result.failed !== undefined) return [result.size, result.engine, `failed: ${result.failed}`, "", "", "", "", "", "", ""];
     const { saved } = result;
     return [
-      result.size, `${result.engine} (${result.settings})`, seconds(result.buildMs), pair(result.query), ratio(result, results, (each) => each.query?.p50), percent(result.hitAt10),
+      result.size, result.engine, seconds(result.buildMs), pair(result.query), ratio(result, results, (each) => each.query?.p50), percent(result.hitAt10),
       `${pair(result.insert)}${result.insert.foundAtOnce < 1 ? ` (found at once ${percent(result.insert.foundAtOnce)} %)` : ""}`, mb(result.memory), mb(saved?.bytes),
       saved === undefined ? "" : `${seconds(saved.saveMs)} / ${seconds(saved.loadMs)}`,
     ];
@@ -60,7 +62,7 @@ function vectorTable(results) {
     const { saved, filters } = result;
     const filtered = Object.values(filters).map((each) => `${ms(each.p50)} (${each.recall.toFixed(3)})`).join(", ");
     return [
-      name, `${result.engine} (${result.settings})`, seconds(result.buildMs), pair(result.query), ratio(result, results, (each) => each.query?.p50), result.recall.toFixed(4), filtered,
+      name, result.engine, seconds(result.buildMs), pair(result.query), ratio(result, results, (each) => each.query?.p50), result.recall.toFixed(4), filtered,
       `${pair(result.insert)}${result.insert.foundAtOnce < 1 ? ` (found at once ${percent(result.insert.foundAtOnce)} %)` : ""}`,
       mb(result.memory), mb(saved?.bytes), saved === undefined ? "" : `${seconds(saved.saveMs)} / ${seconds(saved.loadMs)}`,
     ];

@@ -1,18 +1,16 @@
 // Runs the built package through its public methods, a browser profile of its own for each size.
 
 /**
- * @param {{ sizes: number[], queries: number, opens: number, modes: ("hybrid" | "words")[], say: (text: string) => void }} options
- * @returns {Promise<object[]>} one result per size and mode
+ * @param {{ sizes: number[], queries: number, opens: number, modes: ("hybrid" | "words")[], say: (text: string) => void,
+ * add: (result: object) => void }} options `add` takes one result per size and mode, as it comes
  */
-export async function runWholeEngine(site, { sizes, queries, opens, modes, say }) {
-  const results = [];
+export async function runWholeEngine(site, { sizes, queries, opens, modes, say, add }) {
   for (const size of sizes) {
     for (const mode of modes) {
       say(`The package: ${size} messages, ${mode}`);
-      results.push({ size, mode, ...(await runOne(site, { size, hasVectors: mode === "hybrid", queries, opens })) });
+      add({ size, mode, ...(await runOne(site, { size, hasVectors: mode === "hybrid", queries, opens })) });
     }
   }
-  return results;
 }
 
 async function runOne(site, { size, hasVectors, queries, opens }) {

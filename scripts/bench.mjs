@@ -57,17 +57,23 @@ async function bench() {
   const files = options.corpus === undefined ? {} : { "texts.json": JSON.stringify(readTexts(options.corpus)) };
   const site = await openSite({ engines: [...words, ...vectors, "throughline-messages"], files, data });
   const report = { browser: `Chromium ${site.version}`, processors: `${cpus().length} x ${cpus()[0]?.model.trim()}`, load: [loadavg()[0]] };
+  const save = () => options.out !== undefined && writeFileSync(options.out, JSON.stringify(report, undefined, 2));
+  // Written after each result: a run of an hour that is ended early has measured something.
+  const adder = (part) => (result) => {
+    (report[part] ??= []).push(result);
+    save();
+  };
   try {
     const run = { repeats: options.repeats, textsUrl: options.corpus === undefined ? undefined : "/texts.json", say, isNamed: options.engines !== undefined };
-    if (words.length > 0) report.words = await runWords(site, { ...run, engines: words, sizes: options.indexSizes });
-    if (vectors.length > 0) report.vectors = await runVectors(site, { ...run, engines: vectors, queries: options.queries, datasets: datasets(options, data) });
-    if (has("hybrid")) report.hybrid = await runHybrid(site, { ...run, sizes: options.indexSizes });
-    if (has("package")) report.package = await runWholeEngine(site, { sizes: options.packageSizes, queries: options.queries, opens: options.opens, modes: options.modes, say });
+    if (words.length > 0) await runWords(site, { ...run, engines: words, sizes: options.indexSizes, add: adder("words") });
+    if (vectors.length > 0) await runVectors(site, { ...run, engines: vectors, queries: options.queries, datasets: datasets(options, data), add: adder("vectors") });
+    if (has("hybrid")) await runHybrid(site, { ...run, sizes: options.indexSizes, add: adder("hybrid") });
+    if (has("package")) await runWholeEngine(site, { sizes: options.packageSizes, queries: options.queries, opens: options.opens, modes: options.modes, say, add: adder("package") });
   } finally {
     await site.close();
   }
   report.load.push(loadavg()[0]);
-  if (options.out !== undefined) writeFileSync(options.out, JSON.stringify(report, undefined, 2));
+  save();
   if (options.curve !== undefined && has("package")) writeFileSync(options.curve, drawCurve(report.package.filter(({ mode }) => mode === options.modes[0])));
   log(options.json ? JSON.stringify(report, undefined, 2) : tables(report));
 }
