@@ -13,7 +13,7 @@ const GROW_ROWS = 256;
 const ADDED = 100;
 
 /** Vectors are made up and say nothing of the texts: this is about time, not about quality. */
-export async function measureHybrid({ size, choice, repeats, questions = 400, texts }) {
+export async function measureHybrid({ size, choice, repeats, questions, texts }) {
   const { Messages } = await indexes();
   const corpus = makeCorpus({ size, questions, texts });
   const vectors = await source({ size, queries: questions });

@@ -11,12 +11,12 @@ const MOST_ROWS = {
 };
 
 /** Search by words. `add` takes each result as it comes. */
-export async function runWords(site, { engines, isNamed, sizes, repeats, textsUrl, say, add }) {
+export async function runWords(site, { engines, isNamed, sizes, queries, repeats, textsUrl, say, add }) {
   for (const size of sizes) {
     for (const engine of engines.filter((name) => isNamed || size <= (MOST_ROWS[name] ?? Infinity))) {
       say(`Words: ${engine}, ${size} messages`);
       const result = await attempt(() => site.withWorker(async ({ step, memoryBytes }) => {
-        const { settings } = await step("prepareWords", { engine, size, textsUrl });
+        const { settings } = await step("prepareWords", { engine, size, queries, textsUrl });
         const before = await memoryBytes();
         const built = await step("buildWords", {});
         const memory = (await memoryBytes()) - before;
@@ -47,10 +47,10 @@ export async function runVectors(site, { engines, isNamed, datasets, queries, re
 }
 
 /** Our own search by both. */
-export async function runHybrid(site, { sizes, repeats, textsUrl, say, add }) {
+export async function runHybrid(site, { sizes, queries, repeats, textsUrl, say, add }) {
   for (const size of sizes) {
     say(`Hybrid: ${size} messages`);
-    add({ size, ...(await attempt(() => site.withWorker(({ step }) => step("measureHybrid", { size, choice: "auto", repeats, textsUrl })))) });
+    add({ size, ...(await attempt(() => site.withWorker(({ step }) => step("measureHybrid", { size, choice: "auto", questions: queries, repeats, textsUrl })))) });
   }
 }
 

@@ -9,8 +9,8 @@ const WARM_UP = 20;
 const ADDED = 100;
 
 /** Builds the index. The corpus is kept, so that what memory grows by is the index's. */
-export async function build({ open, size, texts }) {
-  const made = makeCorpus({ size, texts });
+export async function build({ open, size, questions, texts }) {
+  const made = makeCorpus({ size, questions, texts });
   // Strings that were put together of pieces stay pieces until somebody reads them: that must not count as the index's.
   const corpus = { ...made, texts: JSON.parse(JSON.stringify(made.texts)) };
   return {

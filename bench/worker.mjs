@@ -8,9 +8,9 @@ import * as words from "./words.mjs";
 let state;
 
 const STEPS = {
-  prepareWords: async ({ engine, size, textsUrl }) => {
+  prepareWords: async ({ engine, size, queries, textsUrl }) => {
     const module = await import(`/bench/engines/${engine}.js`);
-    state = { module, size, ...(await words.build({ open: module.open, size, texts: await textsOf(textsUrl) })) };
+    state = { module, size, ...(await words.build({ open: module.open, size, questions: queries, texts: await textsOf(textsUrl) })) };
     return { settings: module.settings };
   },
   buildWords: async () => {
