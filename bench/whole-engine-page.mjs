@@ -9,6 +9,8 @@ const START_MS = 1.7e12;
 const MESSAGE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const WARM_UP = 10;
+/** Rounds of questions; of each the shortest time is kept. */
+const ROUNDS = 3;
 
 /** Time within the embedder, which is no part of ours. */
 let callbackMs = 0;
@@ -36,10 +38,13 @@ async function timed(call) {
   return [performance.now() - begin - callbackMs, answer];
 }
 
-async function timesOf(items, call) {
-  const times = [];
-  for (const item of items) times.push((await timed(() => call(item)))[0]);
-  return summary(times);
+/** The shortest time of each item over so many rounds. */
+async function timesOf(items, call, rounds = 1) {
+  const best = items.map(() => Infinity);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [place, item] of items.entries()) best[place] = Math.min(best[place], (await timed(() => call(item)))[0]);
+  }
+  return summary(best);
 }
 
 const conversationOf = (number) => `c${Math.floor(number / CONVERSATION_MESSAGES)}`;
@@ -86,21 +91,19 @@ async function ask({ size, hasVectors, queries }) {
   const memory = await open({ size, hasVectors });
   const some = asked.slice(0, queries);
   for (const { query } of asked.slice(-WARM_UP)) await memory.recall(query);
-  const everywhere = [];
-  let hits = 0;
-  for (const { query, target } of some) {
-    const [ms, groups] = await timed(() => memory.recall(query, { topK: 10 }));
-    everywhere.push(ms);
-    if (groups.some((group) => group.hits.some(({ id }) => id === `m${target}`))) hits += 1;
-  }
-  const within = await timesOf(some, ({ query, target }) => memory.recall(query, { conversationId: conversationOf(target), topK: 10 }));
+  const found = new Set();
+  const everywhere = await timesOf(some, async ({ query, target }) => {
+    const groups = await memory.recall(query, { topK: 10 });
+    if (groups.some((group) => group.hits.some(({ id }) => id === `m${target}`))) found.add(target);
+  }, ROUNDS);
+  const within = await timesOf(some, ({ query, target }) => memory.recall(query, { conversationId: conversationOf(target), topK: 10 }), ROUNDS);
   const context = (retrieval, searchMs) => async ({ query, target }) => {
     const built = await memory.buildContext({ conversationId: conversationOf(target), question: query, retrieval });
     searchMs.push(built.receipt.retrieval.ms ?? 0);
   };
   const searches = [];
-  const retrieving = await timesOf(some, context("always", searches));
-  const plain = await timesOf(some, context("never", []));
+  const retrieving = await timesOf(some, context("always", searches), ROUNDS);
+  const plain = await timesOf(some, context("never", []), ROUNDS);
   const written = countWrites();
   let number = size;
   const last = conversationOf(size - 1);
@@ -110,7 +113,7 @@ async function ask({ size, hasVectors, queries }) {
   const stats = await memory.stats();
   await memory.close();
   return {
-    recall: summary(everywhere), hitAt10: hits / some.length, recallWithin: within, buildContext: retrieving, searching: summary(searches),
+    recall: everywhere, hitAt10: found.size / some.length, recallWithin: within, buildContext: retrieving, searching: summary(searches),
     buildContextPlain: plain, appendOne, writtenBytes, wasmBytes: stats.wasmBytes, storageBytes: stats.storageBytes,
   };
 }
