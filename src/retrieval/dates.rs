@@ -1,12 +1,14 @@
-//! Days named in a question: "8 May 2023", "May 8", "2023-05-08", "in June", "yesterday", "3 weeks ago".
+//! Days named in a question: "8 May 2023", "May 8", "2023-05-08", "in June"; [`super::relative_times`] reads
+//! "yesterday" and "3 weeks ago".
 
+use super::relative_times::relative_times;
 use crate::lexical::{day_of_month, month_number, year_number};
 
 /// Milliseconds of a day.
 const DAY_MS: f64 = 86_400_000.0;
 
 /// A question says "on 5 July" and the message that tells of it was often written some days later: how many days after
-/// a named day a message still counts, at [`LATER`] of the full match.
+/// a named day (not a named week) a message still counts, at [`LATER`] of the full match.
 const LATER_DAYS: i32 = 7;
 const LATER: f32 = 0.65;
 /// What a match of the month alone counts; of the year alone.
@@ -27,7 +29,7 @@ pub enum NamedTime {
 }
 
 /// Days since 1970-01-01 of a date of the Gregorian calendar (Howard Hinnant's `days_from_civil`).
-fn day_number(year: i32, month: u32, day: u32) -> i32 {
+pub(super) fn day_number(year: i32, month: u32, day: u32) -> i32 {
     let (month, day) = (month.cast_signed(), day.cast_signed());
     let shifted = if month <= 2 { year - 1 } else { year };
     let era = shifted.div_euclid(400);
@@ -37,7 +39,7 @@ fn day_number(year: i32, month: u32, day: u32) -> i32 {
 }
 
 /// Year, month and day of a number of days since 1970-01-01 (the inverse of [`day_number`]).
-fn civil(day: i32) -> (i32, u32, u32) {
+pub(super) fn civil(day: i32) -> (i32, u32, u32) {
     let shifted = i64::from(day) + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -66,9 +68,10 @@ fn year_of(word: &str) -> Option<i32> {
     year_number(word).map(u32::cast_signed)
 }
 
-/// Reads the times that folded words name, in order of appearance. `now_ms` is what "yesterday" is counted from.
+/// Reads the times that a text names; `words` are its folded words, `text` is the text in NFKC. `now_ms` is what
+/// "yesterday" is counted from.
 #[must_use]
-pub fn named_times(words: &[&str], now_ms: f64) -> Vec<NamedTime> {
+pub fn named_times(words: &[&str], text: &str, now_ms: f64) -> Vec<NamedTime> {
     let mut times = Vec::new();
     let mut used_years = Vec::new();
     for (position, word) in words.iter().enumerate() {
@@ -103,7 +106,16 @@ pub fn named_times(words: &[&str], now_ms: f64) -> Vec<NamedTime> {
     }
     let years = words.iter().filter_map(|word| year_of(word)).filter(|year| !used_years.contains(year));
     times.extend(years.map(NamedTime::Year));
-    times.extend(relative_time(words, now_ms));
+    let relative = day_of(now_ms).map(|today| relative_times(text, today)).unwrap_or_default();
+    // "last May" is read as a month of any year too.
+    let is_named_better = |time: &NamedTime| match time {
+        NamedTime::Month(month, None) => {
+            relative.iter().any(|other| matches!(other, NamedTime::Month(named, _) if named == month))
+        }
+        _ => false,
+    };
+    times.retain(|time| !is_named_better(time));
+    times.extend(relative);
     times
 }
 
@@ -117,49 +129,6 @@ fn iso_date(word: &str) -> Option<NamedTime> {
     Some(NamedTime::Days(day, day))
 }
 
-fn relative_time(words: &[&str], now_ms: f64) -> Option<NamedTime> {
-    let today = day_of(now_ms)?;
-    let days = |from: i32, to: i32| Some(NamedTime::Days(today - from, today - to));
-    for (position, word) in words.iter().enumerate() {
-        let next = words.get(position + 1).copied().unwrap_or_default();
-        let after = words.get(position + 2).copied().unwrap_or_default();
-        let found = match *word {
-            "yesterday" | "gestern" | "hier" | "ayer" | "어제" | "昨日" | "昨天" => days(1, 1),
-            "today" | "heute" | "hoy" | "오늘" | "今日" | "今天" => days(0, 0),
-            "last" | "letzte" | "letzten" if matches!(next, "week" | "woche") => days(13, 1),
-            "last" | "letzten" | "letzter" if matches!(next, "month" | "monat") => days(61, 3),
-            "last" if next == "night" => days(1, 0),
-            _ if after == "ago" => amount(word).and_then(|count| span(count, next)).and_then(|(a, b)| days(a, b)),
-            _ => None,
-        };
-        if found.is_some() {
-            return found;
-        }
-    }
-    None
-}
-
-fn amount(word: &str) -> Option<i32> {
-    match word {
-        "a" | "an" | "one" => Some(1),
-        "two" => Some(2),
-        "three" => Some(3),
-        _ => word.parse().ok().filter(|count| (1..=400).contains(count)),
-    }
-}
-
-/// How many days back "so many of this unit ago" reaches at most and at least.
-fn span(count: i32, unit: &str) -> Option<(i32, i32)> {
-    let (days, slack) = match unit.trim_end_matches('s') {
-        "day" => (1, 1),
-        "week" => (7, 4),
-        "month" => (30, 16),
-        "year" => (365, 120),
-        _ => return None,
-    };
-    Some((count * days + slack, count * days - slack))
-}
-
 impl NamedTime {
     /// How well a message of this day fits, 0 to 1.
     #[must_use]
@@ -167,7 +136,7 @@ impl NamedTime {
         let (year, month, _) = civil(day);
         match *self {
             Self::Days(from, to) if (from..=to).contains(&day) => 1.0,
-            Self::Days(_, to) if day > to && day - to <= LATER_DAYS => LATER,
+            Self::Days(from, to) if from == to && day > to && day - to <= LATER_DAYS => LATER,
             Self::Days(from, _) => {
                 let (named_year, named_month, _) = civil(from);
                 if (named_year, named_month) == (year, month) { MONTH } else { 0.0 }
@@ -206,7 +175,7 @@ mod tests {
     }
 
     fn times(text: &str) -> Vec<NamedTime> {
-        named_times(&text.split(' ').collect::<Vec<_>>(), f64::from(day_number(2024, 3, 10)) * DAY_MS)
+        named_times(&text.split(' ').collect::<Vec<_>>(), text, f64::from(day_number(2024, 3, 10)) * DAY_MS)
     }
 
     #[test]

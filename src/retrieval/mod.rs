@@ -31,6 +31,7 @@ mod groups;
 mod message_index;
 mod message_vectors;
 mod question;
+mod relative_times;
 mod rerank;
 mod sealed;
 mod search;

@@ -28,12 +28,27 @@ const ASSISTANT_SAID: &[&str] = &[
     "you said", "you say", "you told", "you tell", "you suggested", "you suggest", "you recommended", "you recommend",
     "you wrote", "you gave", "you give", "you mentioned", "you mention", "you proposed", "you propose",
     "you explained", "your answer", "your suggestion", "your advice", "your recommendation", "your proposal",
-    "hast du", "du hast", "as-tu", "tu as", "tu dijiste", "dijiste", "sugeriste", "recomendaste",
+    "you advised", "you advise", "you warned", "you warn", "your idea", "your plan", "hast du", "du hast", "hattest du",
+    "dein vorschlag", "deine empfehlung", "as-tu", "quas-tu", "tu as", "avais-tu", "ta proposition", "dijiste", "sugeriste",
+    "recomendaste", "propusiste", "tu consejo",
 ];
 #[rustfmt::skip] // words in lines, not one to a line
 const USER_SAID: &[&str] = &[
     "i said", "i say", "i told", "i tell", "i asked", "i ask", "i mentioned", "i mention", "i wrote", "i gave",
-    "i wanted", "i decided", "i decide", "habe ich", "ich habe", "ai-je", "te dije", "dije", "yo dije",
+    "i wanted", "i decided", "i decide", "habe ich", "ich habe", "hatte ich", "ai-je", "quai-je", "ai dit", "te dije", "dije",
+    "mencione", "pregunte",
+];
+/// The same for scripts without spaces: looked for anywhere in the text, which is in NFKC (it takes Thai SARA AM apart).
+#[rustfmt::skip] // words in lines, not one to a line
+const ASSISTANT_SAID_PIECES: &[&str] = &[
+    "네가", "니가", "당신이", "추천해 줬", "추천해줬", "알려 줬", "알려줬", "제안해 줬", "あなたが", "君が", "薦めてくれ", "勧めてくれ", "教えてくれ",
+    "言ってくれ", "提案してくれ", "你说", "你建议", "你推荐", "你提议", "你提到", "你告诉", "你的建议", "คุณบอก", "คุณแนะน\u{E4D}\u{E32}", "คุณเสนอ",
+    "คุณพูด",
+];
+#[rustfmt::skip] // words in lines, not one to a line
+const USER_SAID_PIECES: &[&str] = &[
+    "내가", "제가", "私が", "私は", "僕が", "俺が", "我说", "我提到", "我告诉", "我问", "我决定", "我写", "ฉันบอก", "ฉันพูด", "ผมบอก", "ผมพูด",
+    "ฉันถาม",
 ];
 
 /// A question, read once for one search.
@@ -109,13 +124,15 @@ impl Question {
         words.dedup();
         let sequence: Vec<&str> = sequence.iter().map(|(_, word)| word.as_str()).collect();
         let normalized = analyzer.normalized(text);
+        let times = named_times(&sequence, &normalized, now_ms);
         Self {
             terms,
             identifiers,
             words,
-            role: role_named(&sequence),
-            times: named_times(&sequence, now_ms),
-            asks_for_newest: asks_for_newest(&sequence, &normalized),
+            role: role_named(&sequence, &normalized),
+            // "Last week" names a time: what is newer is not better.
+            asks_for_newest: times.is_empty() && asks_for_newest(&sequence, &normalized),
+            times,
         }
     }
 
@@ -139,17 +156,18 @@ fn asks_for_newest(sequence: &[&str], text: &str) -> bool {
     sequence.iter().any(|word| NEWEST_WORDS.contains(word)) || NEWEST_PIECES.iter().any(|piece| text.contains(piece))
 }
 
-fn role_named(sequence: &[&str]) -> Option<Role> {
+fn role_named(sequence: &[&str], whole: &str) -> Option<Role> {
     let text = format!(" {} ", sequence.join(" "));
-    let names = |pieces: &[&str]| {
-        pieces.iter().any(|piece| {
-            text.match_indices(piece).any(|(at, _)| {
-                let bytes = text.as_bytes();
-                bytes.get(at.wrapping_sub(1)) == Some(&b' ') && bytes.get(at + piece.len()) == Some(&b' ')
+    let names = |phrases: &[&str], pieces: &[&str]| {
+        pieces.iter().any(|piece| whole.contains(piece))
+            || phrases.iter().any(|piece| {
+                text.match_indices(piece).any(|(at, _)| {
+                    let bytes = text.as_bytes();
+                    bytes.get(at.wrapping_sub(1)) == Some(&b' ') && bytes.get(at + piece.len()) == Some(&b' ')
+                })
             })
-        })
     };
-    match (names(ASSISTANT_SAID), names(USER_SAID)) {
+    match (names(ASSISTANT_SAID, ASSISTANT_SAID_PIECES), names(USER_SAID, USER_SAID_PIECES)) {
         (true, false) => Some(Role::Assistant),
         (false, true) => Some(Role::User),
         _ => None,
