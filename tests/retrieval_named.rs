@@ -4,7 +4,7 @@
 use throughline::config::RetrievalPolicy;
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, MessageIndex, SearchRequest};
+use throughline::retrieval::{Document, MessageFilter, MessageIndex, SearchRequest};
 
 const DAY_MS: f64 = 86_400_000.0;
 /// Sunday 10 March 2024, noon.
@@ -20,6 +20,7 @@ fn best(index: &MessageIndex, question: &str) -> u32 {
             conversation: None,
             current_conversation: None,
             admits: None,
+            filter: MessageFilter::default(),
             top_k: 3,
             min_score: 0.0,
             now_ms: NOW_MS,

@@ -91,9 +91,12 @@ const NUMBERS: [&[&str]; 10] = [
     &["ten", "zehn", "dix", "diez", "열", "十", "สิบ"],
 ];
 
-/// Units of time in words with spaces, and in other scripts: days of one, days that "so many ago" may be off.
+/// Days of one unit of time, and days that "so many ago" may be off.
+type Unit = (i32, i32);
+
+/// Units of time, in words with spaces and in other scripts.
 #[rustfmt::skip] // words in lines, not one to a line
-const UNITS: [((i32, i32), &[&str], &[&str]); 4] = [
+const UNITS: [(Unit, &[&str], &[&str]); 4] = [
     ((1, 1), &["day", "tag", "tage", "tagen", "jour", "dia"], &["일", "日", "天", "วัน"]),
     ((7, 4), &["week", "woche", "wochen", "semaine", "semana"], &["주일", "주", "週間", "个星期", "星期", "周", "สัปดาห์", "อาทิตย์"]),
     ((30, 16), &["month", "monat", "monaten", "moi", "mes", "mese"], &["개월", "달", "か月", "ヶ月", "カ月", "个月", "เดือน"]),
@@ -277,7 +280,7 @@ impl Text {
         })
     }
 
-    fn before(&self, count: i32, (days, slack): (i32, i32)) -> NamedTime {
+    fn before(&self, count: i32, (days, slack): Unit) -> NamedTime {
         let slack = if count == 1 && days > 1 { slack.min(days / 2) } else { slack };
         self.days((count * days + slack, (count * days - slack).max(0)))
     }
