@@ -55,7 +55,7 @@ export interface Stats {
   indexBytes: number;
   /**
    * Sealed segments of the search index in storage: how many, the messages and vectors that they cover, their bytes. They
-   * make the next start quick; messages outside them, 511 at most in peace, are read instead.
+   * make the next start quick; messages outside them, mostly fewer than 512, are read instead.
    */
   segments: { count: number; messages: number; vectors: number; bytes: number };
   /** Bytes of WebAssembly memory of the page, all memories together. */

@@ -74,9 +74,9 @@ test("a page that is loaded anew answers the same from segments, and from the me
   };
   const first = await page();
   const filled = await first.evaluate(async () => {
-    const memory = await open();
-    await fill(memory);
-    const result = { answers: await answers(memory), segments: (await memory.stats()).segments };
+    const memory = await globalThis.open();
+    await globalThis.fill(memory);
+    const result = { answers: await globalThis.answers(memory), segments: (await memory.stats()).segments };
     await memory.close();
     return result;
   });
@@ -85,8 +85,8 @@ test("a page that is loaded anew answers the same from segments, and from the me
   const reload = async () => {
     const opened = await page();
     const result = await opened.evaluate(async () => {
-      const memory = await open();
-      const result = { answers: await answers(memory) };
+      const memory = await globalThis.open();
+      const result = { answers: await globalThis.answers(memory) };
       await memory.settled();
       result.segments = (await memory.stats()).segments;
       await memory.close();
@@ -97,7 +97,7 @@ test("a page that is loaded anew answers the same from segments, and from the me
   };
   assert.equal((await reload()).answers, filled.answers);
   const second = await page();
-  await second.evaluate(() => damage());
+  await second.evaluate(() => globalThis.damage());
   await second.close();
   const repaired = await reload();
   assert.equal(repaired.answers, filled.answers);
