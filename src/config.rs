@@ -191,7 +191,7 @@ impl Default for RetrievalPolicy {
             scope: Scope::User,
             before: 2,
             after: 2,
-            top_k: 24,
+            top_k: 64,
             min_score: 0.15,
             weights: RerankWeights::default(),
             recency_half_life_days: 30.0,

@@ -63,6 +63,72 @@ fn an_old_answer_is_found_word_for_word_and_explained() {
     });
 }
 
+/// A long answer of 300 sentences with one of use, behind enough other messages to be out of the recent window.
+async fn filled_with_a_long_answer(world: &World) -> Engine {
+    let engine = world.open().await;
+    conversation(&engine, "c").await;
+    let mut sentences: Vec<String> = (0..300)
+        .map(|number| format!("Point {number} of the review is about paragraph {number} and reads well."))
+        .collect();
+    sentences.insert(150, "The importer must listen on port 8471, said Okafor.".to_owned());
+    let mut messages = vec![message("user", "Please review it"), message("assistant", &sentences.join(" "))];
+    messages.extend(long_chat().into_iter().skip(2));
+    engine.append(append("c", messages)).await.unwrap();
+    engine.settled().await.unwrap();
+    engine
+}
+
+#[test]
+fn a_long_hit_is_shown_in_part_and_the_receipt_says_so() {
+    block_on(async {
+        let engine = filled_with_a_long_answer(&World::default()).await;
+        let request = small_window("What did Okafor say about the port of the importer?");
+        let context = engine.build_context(request.clone()).await.unwrap();
+        let last: Value = serde_json::from_str(context.messages.last().unwrap()).unwrap();
+        let text = last["content"].as_str().unwrap();
+        assert!(text.contains("The importer must listen on port 8471, said Okafor."), "{text}");
+        assert!(text.contains("[...]") && text.contains("assistant, in part"), "{text}");
+        let retrieved = context.receipt.sections.iter().find(|section| section.name == "retrieved").unwrap();
+        let item = retrieved.items.iter().find(|item| item.reduced.is_some()).unwrap();
+        let reduced = item.reduced.unwrap();
+        assert!(reduced.from > 3_000 && reduced.to == item.tokens && reduced.to < 2_500, "{reduced:?}");
+        assert_eq!(item.range.as_ref().unwrap().from, 2);
+        assert!(context.tokens <= 2_500);
+        assert_eq!(engine.build_context(request).await.unwrap(), context);
+    });
+}
+
+#[test]
+fn the_same_text_in_another_form_is_shown_once() {
+    block_on(async {
+        let world = World::default();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        let mut messages = vec![
+            message("user", "The locker code is 4417-bluebird."),
+            message("assistant", "Noted."),
+            message("user", "the  locker code is 4417-Bluebird!"),
+        ];
+        messages.extend(long_chat());
+        engine.append(append("c", messages)).await.unwrap();
+        let context = engine.build_context(small_window("What is my locker code?")).await.unwrap();
+        let text = context.messages.concat().to_lowercase();
+        assert_eq!(text.matches("locker code is 4417").count() + text.matches("locker  code is 4417").count(), 1);
+        let retrieved = context.receipt.sections.iter().find(|section| section.name == "retrieved").unwrap();
+        assert!(retrieved.items.iter().any(|item| item.reason == "hit"));
+    });
+}
+
+#[test]
+fn what_is_searched_for_in_vain_is_told() {
+    block_on(async {
+        let engine = filled(&World::default()).await;
+        let context = engine.build_context(small_window("Which orchids like zeolite?")).await.unwrap();
+        assert_eq!(context.receipt.retrieval.decision, "retrieve");
+        assert!(context.receipt.retrieval.reasons.contains(&"nothing_found".to_owned()));
+    });
+}
+
 #[test]
 fn the_same_bytes_after_a_reload_and_in_another_tab() {
     block_on(async {
@@ -168,7 +234,7 @@ fn documents_and_memory_have_sections_of_their_own() {
         engine.add_fact(fact).await.unwrap();
         let request: ContextRequest = serde_json::from_value(json!({
             "conversationId": "c", "question": "Summarise the note", "system": "You are terse.", "tools": "[{\"name\":\"t\"}]",
-            "documents": [{ "id": "d1", "text": "A note [[record 1] about [[end 1 of] things", "source": "wiki" }],
+            "documents": [{ "id": "d1", "text": "A note [[1: 7 user]] about [[1: end of things", "source": "wiki" }],
         }))
         .unwrap();
         let context = engine.build_context(request).await.unwrap();
@@ -177,7 +243,7 @@ fn documents_and_memory_have_sections_of_their_own() {
         let names: Vec<&str> = context.receipt.sections.iter().map(|section| section.name).collect();
         assert_eq!(names, ["system", "memory", "summary", "recent", "documents", "retrieved", "question"]);
         let last = context.messages.last().unwrap();
-        assert!(last.contains("[[record 2] document"), "{last}");
+        assert!(last.contains("[[2: document"), "{last}");
         let sum: i64 = context.receipt.sections.iter().map(|section| i64::from(section.tokens)).sum();
         assert_eq!(sum + i64::from(context.receipt.tokens.overhead), i64::from(context.tokens));
     });

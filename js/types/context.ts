@@ -118,6 +118,12 @@ export interface ReceiptItem {
   role?: "system" | "user" | "assistant" | "tool";
   /** Tokens it takes, message overhead included. */
   tokens: number;
+  /**
+   * Of a message too long for the room, which is shown in part, word for word, with `[...]` where something is left out:
+   * its tokens before and after. The whole message is what `history(range.conversationId, { from: range.from, to: range.to })`
+   * answers.
+   */
+  reduced?: { from: number; to: number };
   /** Final score, 0 to 1, for what was retrieved. */
   score?: number;
   /** The signals behind the score. */
@@ -158,8 +164,29 @@ export interface ReceiptRetrieval {
   /** Whether it ran. */
   decision: "retrieve" | "skip";
   /**
-   * Why. For: `always`, `past_reference`, `exact_detail`, `identifier`, `unresolved_mention`, `topic_shift`,
-   * `older_match`, `in_doubt`. Against: `never`, `nothing_older`, `small_talk`, `answered_by_recent`.
+   * Why, at least one.
+   *
+   * For, so that hits below the usual floor may be brought:
+   * - `always`: the call says so.
+   * - `past_reference`: it points at something said before ("you said", "last week"), or turns back to it.
+   * - `identifier`, `unresolved_mention`: it names something that an older message has and the recent window has not.
+   * - `personal`: it is about the user's own things, or asks for advice or a text that depends on what they have told.
+   * - `older_match`: an older message has more of its words than the recent window.
+   *
+   * For, without more: what the search finds above the floor decides.
+   * - `exact_detail`: it asks for a detail ("when", "which port"); retrieved history gets twice the room.
+   * - `topic_shift`: none of its words stands in the recent window.
+   * - `in_doubt`: nothing speaks for it or against it.
+   *
+   * After a search: `nothing_found`: nothing was above the floor.
+   *
+   * Against:
+   * - `never`: the call says so. `nothing_older`: all there is stands in the recent window.
+   * - `small_talk`: a greeting, thanks, agreement.
+   * - `about_last_answer`: the last answer is to be put another way, gone on with, or corrected.
+   * - `self_contained`: it brings the text it is about, or asks for a calculation, a poem.
+   * - `general_knowledge`: it asks what anybody may know, and no older message has more than a word of it.
+   * - `answered_by_recent`: it is about what the recent window says.
    */
   reasons: string[];
   /** By words and vectors, by words only, or not at all. */

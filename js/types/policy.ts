@@ -49,7 +49,7 @@ export interface RetrievalPolicy {
   before?: number;
   /** Messages after a hit that go with it. Default 2. */
   after?: number;
-  /** Most hits considered for one context. Default 24. */
+  /** Most hits considered for one context; of these, what has room is read. Default 64. */
   topK?: number;
   /** Hits below this final score are left out. 0 to 1, default 0.15. */
   minScore?: number;

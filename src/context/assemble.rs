@@ -87,6 +87,8 @@ pub struct ContextInput<'a> {
     pub groups: Vec<EvidenceGroup>,
     /// Most room for them; they take what is left of the limit.
     pub retrieved_room: u32,
+    /// How much a passage of a retrieved message says about the question, 0 and up: what is kept of one that is too long.
+    pub relevance: &'a dyn Fn(&str) -> f32,
     /// Hits that were found and left out before.
     pub retrieved_dropped: Vec<Dropped>,
     /// What retrieval decided.
@@ -230,8 +232,9 @@ pub fn assemble(mut input: ContextInput<'_>) -> Result<Context> {
     let items = fill::document_items(&filled.documents, number, input.counter);
     let documents_tokens: u32 = items.iter().map(|item| item.tokens + 1).sum();
     input.retrieved_room = input.retrieved_room.min(left.saturating_sub(documents_tokens));
-    fill::count_messages(&mut input.groups, number, input.counter);
-    fill::fill_groups(&mut filled, &input.groups, input.retrieved_room);
+    let measure = fill::Measure { number, counter: input.counter, relevance: input.relevance };
+    fill::count_messages(&mut input.groups, measure);
+    fill::fill_groups(&mut filled, &input.groups, input.retrieved_room, measure);
     // Joining texts may cost more than was set aside for it.
     while !add_evidence(&mut prompt, &input, &filled, number, limit)? {
         if let Some(group) = filled.groups.pop() {

@@ -9,6 +9,7 @@ pub mod assemble;
 pub mod budget;
 pub mod evidence;
 mod fill;
+mod passages;
 pub mod receipt;
 mod tool_results;
 
@@ -18,6 +19,6 @@ pub use assemble::{
 pub use budget::{Demand, GroupSize, Room, recent_start};
 pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage};
 pub use receipt::{
-    Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, SentReference, TokenReport,
+    Context, Dropped, Item, MessageRange, Receipt, Reduced, RetrievalReport, Section, SentReference, TokenReport,
 };
 pub use tool_results::{first_full_group, shorten_old, shortest_turn};

@@ -95,6 +95,10 @@ pub struct Item {
     pub role: Option<&'static str>,
     /// Tokens, message overhead included.
     pub tokens: u32,
+    /// Of a message too long for the room, which is shown in part: its tokens before and after. The whole message is
+    /// what `history` answers for `range`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduced: Option<Reduced>,
     /// Final score, 0 to 1, where one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
@@ -104,6 +108,15 @@ pub struct Item {
     /// Why it is here: `instructions`, `remembered`, `covers_earlier`, `recent_window`, `hit`, `neighbour`,
     /// `given_by_app`, `question`, `current_turn`.
     pub reason: &'static str,
+}
+
+/// How much of a message is shown, in tokens with its marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Reduced {
+    /// The whole message.
+    pub from: u32,
+    /// What is shown.
+    pub to: u32,
 }
 
 /// Messages of a conversation, by position.

@@ -17,7 +17,7 @@ use crate::formats::{FormatChoice, Profile, Target, sent_import, sent_size};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Format, Message, Part, Role, Seq};
 use crate::records::MessageRecord;
-use crate::retrieval::{Decision, GateRequest, RetrievalChoice, decide};
+use crate::retrieval::{Decision, GateRequest, Relevance, RetrievalChoice, decide};
 use crate::tokens::overhead;
 use serde_json::json;
 
@@ -144,6 +144,7 @@ impl Engine {
         notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {
             format!("the question could not be embedded ({}), so retrieval was lexical", error.code.as_str())
         }));
+        let relevance = Relevance::new(&self.state.borrow().index, &newest.text);
         let full_history_tokens = self.full_history_tokens(id, overhead.per_message_tokens);
         let context = assemble(ContextInput {
             target,
@@ -163,6 +164,7 @@ impl Engine {
             documents_room: self.options.policy.budget.documents_tokens,
             groups: evidence.as_ref().map(|found| self.evidence_groups(found, id)).unwrap_or_default(),
             retrieved_room: self.retrieved_room(&decision),
+            relevance: &|passage| relevance.of(passage),
             retrieved_dropped: evidence.as_ref().map(|found| self.dropped_hits(found)).unwrap_or_default(),
             retrieval,
             full_history_tokens,
@@ -340,10 +342,18 @@ impl Engine {
                 .take_while(|message| message.seq < newest.first_seq)
                 .filter_map(|message| message.document())
                 .collect();
+            let admits = |number: u32, seq: Seq| match number == conversation.number {
+                true => seq < recent.first_seq && conversation.is_active(seq),
+                false if retrieval.scope == Scope::Conversation => false,
+                false => {
+                    state.numbered(number).is_some_and(|other| other.stored.value.remember && other.is_active(seq))
+                }
+            };
             let decision = decide(&GateRequest {
                 question: &newest.text,
                 choice: request.retrieval,
                 recent: &shown,
+                admits: &admits,
                 messages_outside: state.index.messages_outside(conversation.number, recent.first_seq, retrieval.scope),
                 index: &state.index,
             });
@@ -361,7 +371,7 @@ impl Engine {
                 top_k: retrieval.top_k as usize,
                 before: retrieval.before,
                 after: retrieval.after,
-                min_score: retrieval.min_score,
+                floor: &|confidence, best| decision.floor(retrieval.min_score, confidence, best),
                 filter: &RecallFilter::default(),
                 room_tokens: self.retrieved_room(&decision),
                 shown: &shown,
@@ -514,9 +524,10 @@ fn with_messages(records: Vec<MessageRecord>) -> Result<Vec<StoredMessage>> {
 }
 
 fn report(decision: &Decision, evidence: Option<&Evidence>) -> RetrievalReport {
+    let nothing_found = evidence.is_some_and(|found| found.groups.is_empty()).then_some("nothing_found");
     RetrievalReport {
         decision: if decision.retrieve { "retrieve" } else { "skip" },
-        reasons: decision.reasons.iter().map(ToString::to_string).collect(),
+        reasons: decision.reasons.iter().copied().chain(nothing_found).map(str::to_owned).collect(),
         mode: evidence.map_or("none", |found| found.mode),
         candidates: evidence.map_or(0, |found| found.candidates),
         ms: evidence.map_or(0.0, |found| found.ms),

@@ -15,7 +15,7 @@ use crate::sorting;
 use serde::Serialize;
 
 /// Tokens of the line in front of a message in the evidence, about.
-const MARKER_TOKENS: u32 = 20;
+const MARKER_TOKENS: u32 = 10;
 /// Most characters of a question that are embedded; models read a few hundred tokens at most.
 const EMBEDDED_CHARACTERS: usize = 8_000;
 /// Most hits of one recall.
@@ -128,7 +128,8 @@ pub(super) struct EvidenceRequest<'a> {
     pub(super) top_k: usize,
     pub(super) before: u32,
     pub(super) after: u32,
-    pub(super) min_score: f64,
+    /// Hits below this score are left out, given the search's confidence and the best score.
+    pub(super) floor: &'a dyn Fn(f64, f64) -> f64,
     pub(super) filter: &'a RecallFilter,
     /// Tokens that there is room for: groups far beyond it are reduced to their hits before they are read.
     pub(super) room_tokens: u32,
@@ -172,6 +173,7 @@ impl Engine {
             }
         }
         let retrieval = &self.options.policy.retrieval;
+        let threshold = request.threshold.unwrap_or(0.0);
         let evidence = self
             .find_evidence(EvidenceRequest {
                 text: &without_data(&request.query),
@@ -181,7 +183,7 @@ impl Engine {
                 top_k: top_k.min(f64::from(MOST_HITS)) as usize,
                 before: request.before.unwrap_or(retrieval.before),
                 after: request.after.unwrap_or(retrieval.after),
-                min_score: request.threshold.unwrap_or(0.0),
+                floor: &|_, _| threshold,
                 filter: &request.filter,
                 room_tokens: u32::MAX,
                 shown: &[],
@@ -237,8 +239,10 @@ impl Engine {
         self.ensure_open()?;
         let started_ms = self.now_ms();
         let result = self.search(&request, vector.as_deref())?;
+        let best = result.hits.first().map_or(0.0, |hit| f64::from(hit.score));
+        let floor = (request.floor)(f64::from(result.confidence), best);
         let (kept, below_floor): (Vec<Hit>, Vec<Hit>) =
-            result.hits.into_iter().partition(|hit| f64::from(hit.score) >= request.min_score);
+            result.hits.into_iter().partition(|hit| f64::from(hit.score) >= floor);
         let groups = self.expand(&kept, &request);
         let ms = (self.now_ms() - started_ms).max(0.0);
         let mut evidence = Evidence {
@@ -253,7 +257,7 @@ impl Engine {
             ms,
             embedding_error,
         };
-        evidence.groups = self.without_distant_neighbours(groups, request.room_tokens, &mut evidence.unread);
+        evidence.groups = self.without_what_has_no_room(groups, request.room_tokens, &mut evidence.unread);
         self.read_groups(&mut evidence).await?;
         self.drop_duplicates(&mut evidence, request.shown);
         Ok(evidence)
@@ -339,32 +343,47 @@ impl Engine {
         groups
     }
 
-    /// Groups reduced to their hits once hits and better groups fill the room: what cannot be shown is not read.
-    fn without_distant_neighbours(
+    /// Groups without what cannot be shown, which is not read: hits behind better ones that fill the room, and neighbours
+    /// where hits and better groups fill it.
+    fn without_what_has_no_room(
         &self,
         mut groups: Vec<MessageGroup>,
         room_tokens: u32,
         unread: &mut Vec<(String, u32)>,
     ) -> Vec<MessageGroup> {
         let state = self.state.borrow();
-        let message = |group: &MessageGroup, seq: Seq| state.numbered(group.conversation)?.message(seq);
-        let tokens =
-            |group: &MessageGroup, seq: Seq| message(group, seq).map_or(0, |found| found.tokens + MARKER_TOKENS);
-        let mut used: u32 =
-            groups.iter().map(|group| group.hits.iter().map(|hit| tokens(group, hit.seq)).sum::<u32>()).sum();
-        for group in &mut groups {
-            let is_hit = |seq: Seq| group.hits.iter().any(|hit| hit.seq == seq);
-            let neighbours: Vec<Seq> = group.seqs.iter().copied().filter(|seq| !is_hit(*seq)).collect();
-            let needed: u32 = neighbours.iter().map(|seq| tokens(group, *seq)).sum();
-            if used.saturating_add(needed) <= room_tokens {
-                used += needed;
-                continue;
+        let message = |conversation: u32, seq: Seq| state.numbered(conversation)?.message(seq);
+        let tokens = |conversation: u32, seq: Seq| {
+            message(conversation, seq).map_or(0, |found| found.tokens.saturating_add(MARKER_TOKENS))
+        };
+        let mut drop_unread = |conversation: u32, seq: Seq| {
+            unread.extend(message(conversation, seq).map(|found| (found.id(), found.tokens)));
+        };
+        let mut hits: Vec<Hit> = groups.iter().flat_map(|group| group.hits.iter().copied()).collect();
+        sorting::sort_by(&mut hits, &|a, b| b.score.total_cmp(&a.score).then_with(|| a.seq.cmp(&b.seq)));
+        let mut used = 0_u32;
+        let mut kept: SortedSet<(u32, Seq)> = SortedSet::new();
+        for hit in hits {
+            if used < room_tokens {
+                // A long hit is reduced to half the room.
+                used = used.saturating_add(tokens(hit.conversation, hit.seq).min(room_tokens / 2));
+                kept.insert((hit.conversation, hit.seq));
             }
-            unread.extend(
-                neighbours.iter().filter_map(|seq| message(group, *seq)).map(|found| (found.id(), found.tokens)),
-            );
-            group.seqs = group.hits.iter().map(|hit| hit.seq).collect();
         }
+        for group in &mut groups {
+            let conversation = group.conversation;
+            let is_hit = |seq: Seq| group.hits.iter().any(|hit| hit.seq == seq);
+            let has_hit = group.hits.iter().any(|hit| kept.contains(&(conversation, hit.seq)));
+            let needed: u32 =
+                group.seqs.iter().filter(|seq| !is_hit(**seq)).map(|seq| tokens(conversation, *seq)).sum();
+            let has_room = has_hit && used.saturating_add(needed) <= room_tokens;
+            used = if has_room { used + needed } else { used };
+            let stays = |seq: Seq| if is_hit(seq) { kept.contains(&(conversation, seq)) } else { has_room };
+            group.seqs.iter().filter(|seq| !stays(**seq)).for_each(|seq| drop_unread(conversation, *seq));
+            let seqs: Vec<Seq> = group.seqs.iter().copied().filter(|seq| stays(*seq)).collect();
+            group.seqs = seqs;
+        }
+        groups.retain(|group| !group.seqs.is_empty());
         groups
     }
 
@@ -431,6 +450,7 @@ impl Engine {
                         .get(&(group.conversation, record.seq))
                         .map(|hit| (f64::from(hit.score), hit.scores)),
                     tokens: 0,
+                    whole_tokens: None,
                 })
                 .collect();
             let created_at_ms = group

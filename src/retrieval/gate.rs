@@ -2,13 +2,16 @@
 //!
 //! When in doubt it retrieves: the floor on the score keeps noise out, but nothing brings back what was not looked for.
 //! Every decision comes with its reasons.
+//!
+//! Two things are read. The question says by its words whether it points back, is about the user's own things, is small
+//! talk, is about the last answer, or brings all that it needs. The index says which of its words stand in the recent
+//! window, and which stand in an older message and not there. A decision to retrieve is *sure* where one of these speaks
+//! for it; then the floor is lowered to what the search itself is sure of ([`Decision::floor`]). Else nothing speaks for
+//! or against it, and what a search finds above the floor decides.
 
-use super::gate_words::{
-    DETAIL, DETAIL_PIECES, PAST, PAST_PIECES, POINTING, POINTING_PIECES, SMALL_TALK, SMALL_TALK_PIECES,
-};
+use super::gate_question::{GateQuestion, Word, WordKind};
 use super::message_index::MessageIndex;
-use super::question::{is_technical, readable};
-use crate::lexical::{Analyzer, Side, TermKind, fold_into};
+use crate::message::Seq;
 use serde::Serialize;
 
 /// What the caller asked for.
@@ -37,219 +40,250 @@ pub struct GateRequest<'a> {
     pub recent: &'a [u32],
     /// Messages that could be retrieved ([`MessageIndex::messages_outside`]).
     pub messages_outside: usize,
-    /// The index that would be searched: gives the analyzer, and the best lexical evidence where the question looks
-    /// like a follow-up.
+    /// Whether a message could be retrieved, by conversation and seq: the recent window is not.
+    pub admits: &'a dyn Fn(u32, Seq) -> bool,
+    /// The index that would be searched.
     pub index: &'a MessageIndex,
 }
 
 /// Whether to retrieve, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     /// Retrieve.
     pub retrieve: bool,
-    /// Why, at least one. For: `always`, `past_reference`, `exact_detail`, `identifier`, `unresolved_mention`,
-    /// `topic_shift`, `older_match`, `in_doubt`. Against: `never`, `nothing_older`, `small_talk`, `answered_by_recent`.
+    /// How much speaks for it, 0 to 1. At 0 it is only tried, and a search that finds little brings nothing.
+    pub certainty: f64,
+    /// Why, at least one.
+    ///
+    /// For, sure: `always` (the caller says so), `past_reference` (it points at something said before, or turns back to
+    /// it), `identifier` and `unresolved_mention` (it names what an older message has and the recent window has not),
+    /// `personal` (it is about the user's own things, or asks for advice or a text that depends on them), `older_match`
+    /// (an older message has more of its words). For, not sure: `exact_detail`, `topic_shift` (its words are not those
+    /// of the recent window), `in_doubt`.
+    ///
+    /// Against: `never`, `nothing_older`, `small_talk`, `about_last_answer` (that is to be put otherwise, gone on with or
+    /// corrected), `self_contained` (it brings its text, or asks for a calculation or a poem), `general_knowledge`,
+    /// `answered_by_recent`.
     pub reasons: Vec<&'static str>,
     /// The question asks for an exact detail: retrieved history deserves more room.
     pub exact_detail: bool,
 }
 
-/// Share of a question's content terms that must stand together, in one recent message or two neighbouring ones, for the
-/// question to be a follow-up: all. Terms scattered over a long window answer nothing: pooled, a window of 150 messages
-/// "answered" a quarter of the sample conversation's questions about something older.
-const FOLLOW_UP_SHARE: f32 = 0.99;
-/// Below this share the topic has shifted.
-const SHIFT_SHARE: f32 = 0.5;
-/// An older message that has so much more of the question than the recent window is worth a look.
-const OLDER_LEAD: f32 = 0.2;
-/// Small talk is at most so long, in characters.
-const SMALL_TALK_CHARACTERS: usize = 80;
+impl Decision {
+    /// The score from which on a hit is worth its room, for a search of this confidence
+    /// ([`super::SearchResult::confidence`], part of every score) whose best hit has this score.
+    ///
+    /// Confidence says whether anything like the question was said. Where the question itself says so, it is not asked
+    /// again: then what counts is the score without it, and how near a hit is to the best one.
+    #[must_use]
+    pub fn floor(&self, min_score: f64, confidence: f64, best: f64) -> f64 {
+        let lowered = min_score * (1.0 - self.certainty * (1.0 - confidence));
+        if lowered < min_score { min_score.min(lowered.max(best * NEAR_BEST)) } else { min_score }
+    }
+}
+
+/// Where only a lowered floor lets anything through, hits of less than this share of the best one's score are noise.
+const NEAR_BEST: f64 = 0.6;
+/// From this share of the question's words in one recent message and the next, it is about them. Words scattered over a
+/// long window answer nothing.
+const FOLLOW_UP_SHARE: f32 = 0.5;
+/// So many, where it asks for an exact detail.
+const DETAIL_SHARE: f32 = 0.65;
+/// So many, where an older message has just one more of its words.
+const PART_SHARE: f32 = 0.2;
+/// Most of them; all of them.
+const MOST_SHARE: f32 = 0.75;
+const ALL: f32 = 0.99;
+/// An older message that has so many of the question's words which the recent window has not, and this share of them, is
+/// worth a look. Pieces of a script without spaces include many that say nothing.
+const LEAD_WORDS: f32 = 0.9;
+const LEAD_SHARE: f32 = 0.25;
+const UNSPACED_LEAD_SHARE: f32 = 0.15;
+/// So many, where the question is about the recent window or the last answer, or brings all that it needs.
+const LARGE_LEAD_WORDS: f32 = 1.9;
+/// A question of so few words that points at something points at the last answer.
+const FEW_WORDS: f32 = 2.0;
+/// Certainty where all that speaks for it is one word of an older message.
+const BY_ONE_WORD: f64 = 0.5;
+/// Words that more than one in so many messages have, and more than [`FEW_MESSAGES`], say next to nothing: the names of
+/// who speaks, say.
+const COMMON_SHARE: usize = 20;
+const COMMON_WEIGHT: f32 = 0.1;
+/// Below this weight a question has no words to speak of.
+const LEAST_WEIGHT: f32 = 0.05;
+const FEW_MESSAGES: usize = 12;
 
 /// Decides.
 #[must_use]
 pub fn decide(request: &GateRequest<'_>) -> Decision {
-    let analyzer = request.index.analyzer();
-    let reading = Reading::new(analyzer, request.question);
-    let exact_detail = reading.asks_detail || reading.has_identifier;
-    let decision = |retrieve: bool, reasons: Vec<&'static str>| Decision { retrieve, reasons, exact_detail };
+    let question = GateQuestion::new(request.index.analyzer(), request.question);
+    let is_technical = question.words.iter().any(|word| word.kind == WordKind::Identifier);
+    let exact_detail = question.asks_detail || is_technical;
+    let decision = |retrieve: bool, certainty: f64, reasons: Vec<&'static str>| Decision {
+        retrieve,
+        certainty,
+        reasons,
+        exact_detail,
+    };
+    let skip = |reason: &'static str| decision(false, 0.0, vec![reason]);
     if request.choice == RetrievalChoice::Never {
-        return decision(false, vec!["never"]);
+        return skip("never");
     }
     if request.messages_outside == 0 {
-        return decision(false, vec!["nothing_older"]);
+        return skip("nothing_older");
     }
     if request.choice == RetrievalChoice::Always {
-        return decision(true, vec!["always"]);
+        return decision(true, 1.0, vec!["always"]);
     }
-    if reading.is_small_talk && !reading.points_back {
-        return decision(false, vec!["small_talk"]);
+    if question.is_small_talk && !question.points_back {
+        return skip("small_talk");
     }
-    let recent = reading.terms_in(request.index, request.recent);
-    let known = |hash: u64| recent.iter().any(|terms| terms.contains(&hash));
-    let share = reading.share(&known);
-    let share_together = share.map(|_| reading.best_share_together(&recent));
-    let mut reasons = Vec::new();
-    let mut add = |holds: bool, reason: &'static str| {
-        if holds {
-            reasons.push(reason);
-        }
+    let overlap = Overlap::new(request, &question);
+    let has_window = !request.recent.is_empty();
+    let total = question.weight();
+    let least_share = if question.is_unspaced { UNSPACED_LEAD_SHARE } else { LEAD_SHARE };
+    let has_lead = overlap.lead >= LEAD_WORDS && overlap.lead >= total * least_share;
+    let follow_up_share = if question.asks_detail { DETAIL_SHARE } else { FOLLOW_UP_SHARE };
+    let leads_little = has_lead && overlap.lead < LARGE_LEAD_WORDS && !question.is_unspaced && !question.asks_detail;
+    let is_about_recent = overlap.inside >= follow_up_share && overlap.inside > overlap.outside
+        || overlap.inside >= PART_SHARE && overlap.inside >= overlap.outside && leads_little;
+    let is_follow_up = has_window
+        && (is_about_recent
+            || question.words.is_empty()
+            || question.points_somewhere && (!has_lead || total <= FEW_WORDS && overlap.lead < total * MOST_SHARE));
+    let reason_against = match () {
+        () if question.is_self_contained => Some("self_contained"),
+        () if question.is_about_answer && has_window => Some("about_last_answer"),
+        () if question.is_creative => Some("self_contained"),
+        () if is_follow_up => Some("answered_by_recent"),
+        () if question.is_general => Some("general_knowledge"),
+        () => None,
     };
-    let is_missing = share.is_some_and(|share| share < FOLLOW_UP_SHARE);
-    add(reading.points_back, "past_reference");
-    add(reading.asks_detail && share.is_some(), "exact_detail");
-    add(reading.has_identifier && is_missing, "identifier");
-    let has_unknown_name = reading.names.iter().any(|name| !known(*name));
-    let points_nowhere = reading.points_somewhere && request.recent.is_empty();
-    add(has_unknown_name || points_nowhere, "unresolved_mention");
-    let points_at_recent = reading.points_somewhere && !request.recent.is_empty() && reading.word_count() <= 2;
-    add(share.is_some_and(|share| share < SHIFT_SHARE) && !points_at_recent, "topic_shift");
-    if let Some(share) = share_together.filter(|_| reasons.is_empty()) {
-        // The recent window's own messages cannot lead it, so what leads is older.
-        if request.index.best_coverage(request.question) - share > OLDER_LEAD {
-            reasons.push("older_match");
-        }
+    let names = |kind: WordKind| overlap.leads.contains(&kind);
+    let may_name = !question.is_self_contained && (is_follow_up || !question.is_about_answer);
+    let is_older = match reason_against {
+        None => has_lead,
+        Some(_) => !question.is_self_contained && overlap.lead >= LARGE_LEAD_WORDS,
+    };
+    let points_nowhere = question.points_somewhere && !has_window;
+    let mut reasons = chosen(&[
+        (question.points_back, "past_reference"),
+        (names(WordKind::Identifier) && may_name, "identifier"),
+        (names(WordKind::Name) && may_name || points_nowhere, "unresolved_mention"),
+        (
+            question.is_personal && overlap.inside < ALL || question.asks_for_user && overlap.inside < FOLLOW_UP_SHARE,
+            "personal",
+        ),
+        (is_older, "older_match"),
+    ]);
+    let speaks_for = !reasons.is_empty();
+    let certainty = match () {
+        () if !speaks_for => 0.0,
+        () if reasons == ["older_match"] && !question.is_unspaced && overlap.lead < LARGE_LEAD_WORDS => BY_ONE_WORD,
+        () => 1.0,
+    };
+    let is_tried = is_about_recent && has_lead && question.asks_detail && !question.is_self_contained;
+    if let Some(reason) = reason_against.filter(|_| !speaks_for && !is_tried) {
+        return skip(reason);
     }
-    if !reasons.is_empty() {
-        return decision(true, reasons);
+    reasons.extend(chosen(&[
+        (question.asks_detail, "exact_detail"),
+        (!speaks_for && overlap.inside == 0.0, "topic_shift"),
+    ]));
+    if reasons.is_empty() {
+        reasons.push("in_doubt");
     }
-    let is_follow_up =
-        points_at_recent || share_together.is_none_or(|share| share >= FOLLOW_UP_SHARE) && !request.recent.is_empty();
-    if is_follow_up { decision(false, vec!["answered_by_recent"]) } else { decision(true, vec!["in_doubt"]) }
+    decision(true, certainty, reasons)
 }
 
-/// A question as the gate reads it.
-struct Reading {
-    /// Hashes of its content terms, by word.
-    content: Vec<(usize, u64)>,
-    /// Hashes of capitalised words that do not begin a sentence.
-    names: Vec<u64>,
-    points_back: bool,
-    asks_detail: bool,
-    has_identifier: bool,
-    points_somewhere: bool,
-    is_small_talk: bool,
+fn chosen(reasons: &[(bool, &'static str)]) -> Vec<&'static str> {
+    reasons.iter().filter(|(holds, _)| *holds).map(|(_, reason)| *reason).collect()
 }
 
-impl Reading {
-    fn new(analyzer: &Analyzer, question: &str) -> Self {
-        let question = readable(question);
-        let text = analyzer.normalized(question);
-        let mut content = Vec::new();
-        let mut names = Vec::new();
-        let mut words = String::from(" ");
-        let mut last_position = usize::MAX;
-        let mut has_identifier = has_quotation(&text);
-        let mut only_small_talk = true;
-        analyzer.terms(question, Side::Question, &mut |term| {
-            if term.kind == TermKind::Variant {
-                return;
-            }
-            let is_first = term.position != last_position;
-            last_position = term.position;
-            if is_first {
-                words.push_str(term.text);
-                words.push(' ');
-            }
-            has_identifier |= term.kind == TermKind::Identifier && is_technical(term.text);
-            let is_small = term.kind == TermKind::StopWord || SMALL_TALK.contains(&term.text);
-            only_small_talk &= is_small || term.kind == TermKind::Gram;
-            if term.kind == TermKind::StopWord {
-                return;
-            }
-            content.push((term.position, term.hash));
-            if is_first && is_name(&text, term.position) {
-                names.push(term.hash);
-            }
-        });
-        let mut folded = String::new();
-        fold_into(&text, &mut folded);
-        let has = |phrases: &[&str], pieces: &[&str]| {
-            phrases.iter().any(|phrase| has_phrase(&words, phrase)) || pieces.iter().any(|piece| folded.contains(piece))
-        };
-        let is_short = text.chars().count() <= SMALL_TALK_CHARACTERS;
-        Self {
-            points_back: has(PAST, PAST_PIECES),
-            asks_detail: has(DETAIL, DETAIL_PIECES),
-            points_somewhere: has(POINTING, POINTING_PIECES),
-            is_small_talk: is_short && only_small_talk && !text.contains(['?', '？']) && is_small_in_pieces(&folded),
-            content,
-            names,
-            has_identifier,
-        }
-    }
+/// Where the question's words stand.
+struct Overlap {
+    /// The largest share of them in one recent message and the next.
+    inside: f32,
+    /// The largest share of them in one older message: where it is as large, nobody can tell which is meant.
+    outside: f32,
+    /// The most of them, counted in words, that one older message has and the recent window has not.
+    lead: f32,
+    /// Kinds of words that are not in the recent window and are in an older message.
+    leads: Vec<WordKind>,
+}
 
-    /// Content words.
-    fn word_count(&self) -> usize {
-        self.content.chunk_by(|left, right| left.0 == right.0).count()
-    }
-
-    /// For each of these documents, which of the question's terms it has: read off the postings of those few terms.
-    fn terms_in(&self, index: &MessageIndex, documents: &[u32]) -> Vec<Vec<u64>> {
-        let mut places: Vec<(u32, usize)> = documents.iter().copied().zip(0..).collect();
+impl Overlap {
+    fn new(request: &GateRequest<'_>, question: &GateQuestion) -> Self {
+        let lexical = &request.index.lexical;
+        let mut places: Vec<(u32, usize)> = request.recent.iter().copied().zip(0..).collect();
         crate::sorting::sort(&mut places);
-        let mut terms = vec![Vec::new(); documents.len()];
-        for hash in self.content.iter().map(|(_, hash)| hash).chain(&self.names) {
-            index.lexical.for_each_posting(*hash, |document, _| {
+        // By the later of two neighbouring messages: what both have together.
+        let mut pairs = vec![0.0_f32; request.recent.len() + 1];
+        let mut leads = Vec::new();
+        // By document: all words that it has, and those of them that the recent window has not.
+        let mut older: Vec<(f32, f32)> = Vec::new();
+        let mut total = 0.0;
+        for word in distinct(&question.words) {
+            let mut holders: Vec<usize> = Vec::new();
+            let is_common = lexical.document_frequency(word.hash) > FEW_MESSAGES.max(lexical.len() / COMMON_SHARE);
+            let weight = if is_common { word.weight * COMMON_WEIGHT } else { word.weight };
+            total += weight;
+            lexical.for_each_posting(word.hash, |document, _| {
                 if let Ok(found) = places.binary_search_by_key(&document, |(place, _)| *place) {
-                    terms[places[found].1].push(*hash);
+                    holders.push(places[found].1);
                 }
             });
+            crate::sorting::sort(&mut holders);
+            for at in &holders {
+                pairs[*at] += weight;
+                if !holders.contains(&(at + 1)) {
+                    pairs[at + 1] += weight;
+                }
+            }
+            if is_common {
+                continue;
+            }
+            let is_lead = holders.is_empty();
+            older.resize(lexical.capacity(), (0.0, 0.0));
+            let mut is_older = false;
+            lexical.for_each_posting(word.hash, |document, _| {
+                let (all, lead) = &mut older[document as usize];
+                *all += weight;
+                *lead += if is_lead { weight } else { 0.0 };
+                is_older |= is_lead && request.may_bring(document);
+            });
+            if is_older {
+                leads.push(word.kind);
+            }
         }
-        terms
-    }
-
-    /// The largest share of the content words that one message and the next have together.
-    fn best_share_together(&self, recent: &[Vec<u64>]) -> f32 {
-        let pairs = (0..recent.len()).map(|index| (recent.get(index), recent.get(index + 1)));
-        let share = |(one, next): (Option<&Vec<u64>>, Option<&Vec<u64>>)| {
-            let is_in = |terms: Option<&Vec<u64>>, hash| terms.is_some_and(|terms| terms.contains(&hash));
-            self.share(&|hash| is_in(one, hash) || is_in(next, hash)).unwrap_or(0.0)
-        };
-        pairs.map(share).fold(0.0, f32::max)
-    }
-
-    /// Share of the content words of which a term is known; `None` when there is no content word.
-    fn share(&self, known: &dyn Fn(u64) -> bool) -> Option<f32> {
-        let mut shares = Vec::new();
-        for word in self.content.chunk_by(|left, right| left.0 == right.0) {
-            let found = word.iter().filter(|(_, hash)| known(*hash)).count();
-            shares.push(found as f32 / word.len() as f32);
+        let (mut all, mut lead) = (0.0, 0.0);
+        for (weights, document) in older.iter().zip(0..) {
+            if (weights.0 > all || weights.1 > lead) && request.may_bring(document) {
+                all = weights.0.max(all);
+                lead = weights.1.max(lead);
+            }
         }
-        (!shares.is_empty()).then(|| shares.iter().sum::<f32>() / shares.len() as f32)
+        let best = pairs.iter().copied().fold(0.0, f32::max);
+        let total = f32::max(total, LEAST_WEIGHT);
+        Self { inside: best / total, outside: all / total, lead, leads }
     }
 }
 
-fn has_phrase(words: &str, phrase: &str) -> bool {
-    words.match_indices(phrase).any(|(at, _)| {
-        let bytes = words.as_bytes();
-        bytes.get(at.wrapping_sub(1)) == Some(&b' ') && bytes.get(at + phrase.len()) == Some(&b' ')
-    })
-}
-
-/// Something between quotation marks or backticks.
-fn has_quotation(text: &str) -> bool {
-    let pairs = [('"', '"'), ('“', '”'), ('`', '`'), ('「', '」'), ('«', '»'), ('„', '“')];
-    pairs.iter().any(|(open, close)| {
-        text.split_once(*open)
-            .is_some_and(|(_, rest)| rest.split_once(*close).is_some_and(|(inner, _)| inner.len() > 1))
-    })
-}
-
-/// Whether the word at this place is capitalised without beginning a sentence.
-fn is_name(text: &str, position: usize) -> bool {
-    let is_capital = text.get(position..).and_then(|rest| rest.chars().next()).is_some_and(char::is_uppercase);
-    let before = text.get(..position).unwrap_or_default().trim_end();
-    is_capital && !before.is_empty() && !before.ends_with(['.', '!', '?', ':', '\n', '"', '“', '¿', '¡'])
-}
-
-/// Whether nothing is left of a text in Korean, Japanese or Chinese once its small talk is taken out.
-fn is_small_in_pieces(folded: &str) -> bool {
-    let mut rest: String = folded.chars().filter(|letter| letter.is_alphabetic() && !letter.is_ascii()).collect();
-    for piece in SMALL_TALK_PIECES {
-        rest = rest.replace(piece, "");
+impl GateRequest<'_> {
+    fn may_bring(&self, document: u32) -> bool {
+        self.index.place(document).is_some_and(|(conversation, seq)| (self.admits)(conversation, seq))
     }
-    // What is left must be in a script that the terms have judged already.
-    !rest.chars().any(|letter| u32::from(letter) >= 0x0E00 && !letter.is_lowercase() && !letter.is_uppercase())
+}
+
+/// Each word once.
+fn distinct(words: &[Word]) -> Vec<Word> {
+    let mut distinct: Vec<Word> = Vec::new();
+    for word in words {
+        if !distinct.iter().any(|other| other.hash == word.hash) {
+            distinct.push(*word);
+        }
+    }
+    distinct
 }
 
 crate::json_reader::deserialize_as_json!(RetrievalChoice);
@@ -257,8 +291,10 @@ crate::json_reader::deserialize_as_json!(RetrievalChoice);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lexical::Analyzer;
     use crate::message::Role;
     use crate::retrieval::Document;
+    use proptest::prelude::*;
 
     const RECENT: &[&str] = &[
         "The cache layer uses Redis with a TTL of five minutes.",
@@ -272,7 +308,8 @@ mod tests {
         let mut add = |conversation: u32, seq: u32, text: &str| {
             index.add(&Document { conversation, seq, role: Role::User, speaker: None, created_at_ms: 0.0, text })
         };
-        for (text, seq) in ["Where shall we host it?", "Which cache do you like?"].into_iter().zip(1..) {
+        let older = ["The gateway listens on 7001, see src/gateway/main.rs:42.", "Let us host it in Berlin."];
+        for (text, seq) in older.into_iter().zip(1..) {
             add(1, seq, text);
         }
         let recent = recent_texts.iter().zip(1..).filter_map(|(text, seq)| add(2, seq, text)).collect();
@@ -286,7 +323,8 @@ mod tests {
         messages_outside: usize,
     ) -> Decision {
         let (index, recent) = index(recent_texts);
-        decide(&GateRequest { question, choice, recent: &recent, messages_outside, index: &index })
+        let admits = |conversation: u32, _: Seq| conversation == 1;
+        decide(&GateRequest { question, choice, recent: &recent, messages_outside, admits: &admits, index: &index })
     }
 
     fn ask(question: &str) -> Decision {
@@ -338,9 +376,11 @@ mod tests {
         for (question, reason) in [
             ("When did Caroline go to the museum?", "exact_detail"),
             ("What did Jon research?", "topic_shift"),
-            ("Which port does the gateway use?", "exact_detail"),
+            ("Which port does the gateway use?", "older_match"),
             ("why does src/gateway/main.rs:42 fail", "identifier"),
             ("Tell me about Berlin", "unresolved_mention"),
+            ("Suggest a name for the cat", "personal"),
+            ("Where is my umbrella?", "personal"),
             ("데이터베이스 포트가 몇 번이야?", "exact_detail"),
             ("データベースの番号は?", "exact_detail"),
             ("数据库的端口是多少?", "exact_detail"),
@@ -355,10 +395,48 @@ mod tests {
     }
 
     #[test]
-    fn follow_ups_do_not() {
-        for question in ["Why is the Redis TTL too short?", "Why?", "Which one?", "Can you make it shorter?"] {
+    fn what_needs_no_memory_is_skipped_with_its_reason() {
+        for (question, reason) in [
+            ("Why is the Redis TTL too short?", "answered_by_recent"),
+            ("Why?", "answered_by_recent"),
+            ("Which one?", "answered_by_recent"),
+            ("Can you make it shorter?", "about_last_answer"),
+            ("Sorry, I meant the other TTL", "about_last_answer"),
+            ("What is 7 * 12?", "self_contained"),
+            ("Tell me a joke about owls", "self_contained"),
+            ("Explain:\n```\nlet gateway = 7001; let berlin = gateway + 1; print(berlin)\n```", "self_contained"),
+            ("What is a monad?", "general_knowledge"),
+        ] {
             let decision = ask(question);
-            assert_eq!(decision.reasons, ["answered_by_recent"].to_vec(), "{question}");
+            assert_eq!((decision.retrieve, &*decision.reasons), (false, &[reason][..]), "{question}");
+        }
+    }
+
+    #[test]
+    fn what_is_brought_along_is_not_searched_for() {
+        let pasted = format!("Summarise this: {}", "we said yesterday that my gateway is in Berlin. ".repeat(2_000));
+        assert_eq!(ask(&pasted).reasons, ["self_contained"]);
+        assert!(ask(&format!("What did you say about this: {}", "a b c d e f ".repeat(50))).retrieve);
+    }
+
+    #[test]
+    fn the_floor_falls_with_certainty_only() {
+        let decision = |certainty: f64| Decision { retrieve: true, certainty, reasons: vec!["x"], exact_detail: false };
+        assert_eq!(decision(0.0).floor(0.15, 0.1, 0.05), 0.15);
+        // Sure: the search's own doubt is taken out, and what is far below the best stays out.
+        assert!((decision(1.0).floor(0.15, 0.1, 0.05) - 0.03).abs() < 1e-9);
+        assert!((decision(1.0).floor(0.15, 0.1, 0.01) - 0.015).abs() < 1e-9);
+        // A search that is sure itself has the usual floor.
+        assert_eq!(decision(1.0).floor(0.15, 1.0, 0.9), 0.15);
+    }
+
+    proptest! {
+        #[test]
+        fn any_question_has_a_reason_and_adds_up(question in "(\\PC|[a-z ?:'\"`\n*]){0,200}") {
+            let decision = ask(&question);
+            prop_assert!(!decision.reasons.is_empty());
+            prop_assert!((0.0..=1.0).contains(&decision.certainty));
+            prop_assert!(decision.retrieve || decision.certainty == 0.0);
         }
     }
 
@@ -369,11 +447,5 @@ mod tests {
         assert_eq!(decide_with("Which port?", RetrievalChoice::Always, RECENT, 0).reasons, ["nothing_older"]);
         let blank = decide_with("Can you make it shorter?", RetrievalChoice::Auto, &[], 2);
         assert!(blank.reasons.contains(&"unresolved_mention"));
-    }
-
-    #[test]
-    fn an_older_message_that_says_more_counts() {
-        // Points at the recent window, so not a new topic; but the only message with its words is older.
-        assert_eq!(ask("Shall we host it?").reasons, ["older_match"]);
     }
 }

@@ -1,108 +1,375 @@
-//! Words that the gate looks for, folded as the analyzer folds. Latin-script pieces are whole words or phrases between
-//! spaces; pieces of Korean, Japanese and Chinese are looked for anywhere.
+//! Words that the gate looks for, as the analyzer folds them, separated by bars. What is written in Latin letters is a
+//! whole word or phrase; pieces of other scripts are looked for anywhere.
 
-/// The question points at something said before.
-#[rustfmt::skip] // words in lines, not one to a line
-pub(super) const PAST: &[&str] = &[
+/// The question points at something said before, or turns back to it.
+#[rustfmt::skip] // by language
+pub(super) const PAST: &str = concat!(
     // English
-    "remember", "remind", "recall", "earlier", "previously", "before that", "last time", "the other day", "back then",
-    "once more", "you said", "you told", "you mentioned", "you suggested", "you recommended", "you gave", "you wrote",
-    "you explained", "you proposed", "did you say", "did you tell", "did you suggest", "did you recommend",
-    "did i say", "did i tell", "did i mention", "did i ask", "i said", "i told", "i mentioned", "i asked", "did we",
-    "we decided", "we discussed", "we talked", "we agreed", "we chose", "we picked", "we used", "we said", "had we",
-    "have we", "was our", "were our", "last week", "last month", "yesterday", "ago", "original", "originally",
-    "so far",
+    "you remember|remember when|remember what|remind me|recall|earlier|was the other|was its|previously|last time|",
+    "the other day|back then|you said|you told|you mentioned|you suggested|you recommended|you gave|",
+    "you wrote|you explained|you proposed|did you say|did you tell|did you suggest|did you recommend|",
+    "did i say|did i tell|did i mention|did i ask|i said|i told|i mentioned|i asked|i ever|did we|",
+    "we decided|we discussed|we talked|we agreed|we chose|we picked|we used|we said|we ever|had we|",
+    "have we|was our|were our|last week|last month|yesterday|ago|originally|so far|back to|going back|",
+    "return to|as before|as usual|",
     // German
-    "erinnerst", "erinnere", "vorhin", "fruher", "letztes mal", "letzte woche", "damals", "neulich", "gestern",
-    "haben wir", "hatten wir", "hast du gesagt", "habe ich gesagt", "besprochen", "erwahnt", "vorher",
+    "erinnerst|erinnere|weisst du noch|vorhin|fruher|letztes mal|letzte woche|damals|neulich|gestern|",
+    "haben wir|hatten wir|hatte ich|hast du gesagt|habe ich gesagt|besprochen|erwahnt|vorher|zuruck zu|",
+    "zuruck zum|zuruck zur|wie immer|wie hiess|",
     // Spanish
-    "recuerdas", "recuerda", "acuerdas", "antes", "la ultima vez", "anteriormente", "dijiste", "dijimos", "te dije",
-    "mencionaste", "hablamos", "decidimos", "ayer", "la semana pasada",
+    "recuerdas|recuerda|acuerdas|la ultima vez|anteriormente|dijiste|dijimos|te dije|mencionaste|",
+    "hablamos|decidimos|elegimos|quedamos|ayer|la semana pasada|volviendo a|volvamos a|como siempre|cual era|",
     // French
-    "rappelle", "souviens", "tout a heure", "la derniere fois", "precedemment", "auparavant", "as-tu dit",
-    "avais dit", "avons-nous", "nous avons", "avions", "hier", "la semaine derniere", "ai dit",
-];
+    "rappelle|souviens|tout a heure|la derniere fois|precedemment|auparavant|as-tu dit|avais dit|",
+    "avons-nous|nous avons|avions|avait-on|on avait|hier|la semaine derniere|ai dit|revenir a|revenons a|",
+    "comme dhabitude|etait lequel|",
+    // Korean
+    "아까|전에|지난|기억|말했|얘기했|이야기했|정했|하기로|예전|저번|어제|알려줬|추천했|라고 했|돌아가서|얘기인데|더라|였지|했지|",
+    // Japanese
+    "さっき|覚えて|以前|この前|前に言|前に話|前に聞|言った|言って|言いました|先日|昨日|前回|決めた|決めました|話した|教えてくれ|っけ|でしたか|話に戻|ことになりました|",
+    // Chinese
+    "之前|上次|记得|記得|刚才|剛才|说过|說過|提到|昨天|上周|讨论过|決定了|决定的|来着|回到|",
+    // Thai
+    "ก่อนหน้านี้|เมื่อกี้|คราวก่อน|ครั้งก่อน|จําได้|เคยบอก|เคยคุย|ที่บอก|ตกลงกัน|คุยกันไว้|กลับมาเรื่อง|",
+    "เมื่อวาน",
+);
 
-/// The same for Korean, Japanese and Chinese.
-#[rustfmt::skip] // words in lines, not one to a line
-pub(super) const PAST_PIECES: &[&str] = &[
-    "아까", "전에", "지난", "기억", "말했", "얘기했", "이야기했", "정했", "하기로", "예전", "저번", "어제", "알려줬",
-    "추천했", "前に", "さっき", "覚えて", "以前", "言って", "言った", "先日", "昨日", "前回", "決めた", "話した",
-    "教えてくれ", "之前", "上次", "记得", "記得", "刚才", "剛才", "说过", "說過", "提到", "昨天", "上周", "讨论过",
-    "決定了", "决定的",
-];
+/// With a detail asked for: it was told before.
+#[rustfmt::skip] // by language
+pub(super) const AGAIN: &str = concat!(
+    // English
+    "again|",
+    // German
+    "nochmal|noch mal|",
+    // Spanish
+    "otra vez|de nuevo|",
+    // French
+    "deja",
+);
 
 /// The question asks for a detail that must be exact.
-#[rustfmt::skip] // words in lines, not one to a line
-pub(super) const DETAIL: &[&str] = &[
+#[rustfmt::skip] // by language
+pub(super) const DETAIL: &str = concat!(
     // English
-    "exact", "exactly", "precise", "precisely", "verbatim", "word for word", "quote", "when", "how many", "how much",
-    "how long", "how often", "how old", "which", "what date", "what day", "what time", "what year", "who", "whose",
-    "where", "number", "port", "password", "address", "url", "link", "path", "filename", "version", "command",
-    "email", "phone", "price", "amount", "date", "name", "named", "called", "value", "id", "code",
+    "exact|exactly|precise|precisely|verbatim|word for word|quote|when|how many|how much|how long|",
+    "how often|how old|which|what date|what day|what time|what year|who|whose|where|number|port|password|",
+    "address|url|link|path|filename|version|command|email|phone|price|amount|date|name|named|called|",
+    "value|id|code|",
     // German
-    "genau", "wann", "wie viele", "wie viel", "wieviel", "welche", "welcher", "welches", "welchen", "wer", "nummer",
-    "adresse", "pfad", "passwort", "preis", "datum", "hiess", "heisst",
+    "genau|wann|wie viele|wie viel|wieviel|welche|welcher|welches|welchen|welchem|wer|wo|nummer|adresse|",
+    "pfad|passwort|preis|datum|hiess|heisst|",
     // Spanish
-    "exactamente", "exacto", "cuando", "cuantos", "cuantas", "cuanto", "cual", "cuales", "quien", "donde", "numero",
-    "puerto", "direccion", "contrasena", "precio", "fecha", "nombre",
+    "exactamente|exacto|cuando|cuantos|cuantas|cuanta|cuanto|cual|cuales|quien|donde|numero|puerto|",
+    "direccion|contrasena|precio|fecha|nombre|llama|",
     // French
-    "exactement", "quand", "combien", "quel", "quelle", "quels", "quelles", "qui", "numero", "adresse", "chemin",
-    "prix", "nom",
-];
+    "exactement|quand|combien|quel|quelle|quels|quelles|lequel|qui|numero|adresse|chemin|prix|nom|",
+    "sappelle|appelle|",
+    // Korean
+    "정확|언제|몇|얼마|어느|어디|누구|누가|번호|이름|주소|비밀번호|포트|버전|경로|",
+    // Japanese
+    "正確|いつ|何番|何人|何時|何日|いくら|いくつ|どこ|誰|どの|番号|名前|住所|バージョン|",
+    // Chinese
+    "确切|具体|什么时候|何时|几|多少|哪|谁|號碼|号码|名字|地址|密码|端口|版本|路径|",
+    // Thai
+    "เมื่อไหร่|เมื่อไร|เท่าไหร่|เท่าไร|กี่|วันไหน|ที่ไหน|ใคร|ชื่ออะไร|รหัส|พอร์ต|ตัวเลข",
+);
 
-/// The same for Korean, Japanese and Chinese.
-#[rustfmt::skip] // words in lines, not one to a line
-pub(super) const DETAIL_PIECES: &[&str] = &[
-    "정확", "언제", "몇", "얼마", "어느", "어디", "누구", "누가", "번호", "이름", "주소", "비밀번호", "포트", "버전",
-    "경로", "正確", "いつ", "何番", "何人", "何時", "いくら", "いくつ", "どこ", "誰", "どの", "番号", "名前", "住所",
-    "バージョン", "确切", "具体", "什么时候", "何时", "几", "多少", "哪", "谁", "號碼", "号码", "名字", "地址",
-    "密码", "端口", "版本", "路径",
-];
-
-/// Words that, alone, need no memory: greetings, thanks, agreement.
-#[rustfmt::skip] // words in lines, not one to a line
-pub(super) const SMALL_TALK: &[&str] = &[
+/// Words that, alone, need no memory: greetings, thanks, agreement, "go on".
+#[rustfmt::skip] // by language
+pub(super) const SMALL_TALK: &str = concat!(
     // English
-    "thanks", "thank", "thx", "ty", "ok", "okay", "great", "good", "cool", "nice", "perfect", "awesome", "wow",
-    "sure", "yes", "yeah", "yep", "no", "nope", "hi", "hello", "hey", "bye", "goodbye", "morning", "evening", "night",
-    "lol", "haha", "alright", "fine", "understood", "welcome", "sorry", "please", "continue", "go", "going",
-    "proceed", "done", "wonderful", "excellent", "lovely", "amazing", "right", "exactly", "agreed", "much", "lot",
-    "day", "cheers", "works",
+    "thanks|thank|thx|ty|ok|okay|great|good|cool|nice|perfect|awesome|wow|sure|yes|yeah|yep|no|nope|hi|",
+    "hello|hey|bye|goodbye|morning|evening|night|lol|haha|alright|fine|understood|welcome|sorry|please|",
+    "continue|go|going|proceed|done|wonderful|excellent|lovely|amazing|right|exactly|agreed|much|lot|day|",
+    "cheers|works|keep|again|super|helpful|helps|clears|clear|sense|makes|sounds|try|tell|",
+    "got|will|",
     // German
-    "danke", "bitte", "super", "toll", "prima", "hallo", "tschuss", "ja", "nein", "gut", "genau", "klar", "schon",
-    "guten", "morgen", "tag", "abend", "weiter", "dankeschon", "vielen", "dank", "passt",
+    "danke|bitte|toll|prima|hallo|tschuss|ja|nein|gut|genau|klar|schon|guten|morgen|tag|abend|weiter|",
+    "dankeschon|vielen|dank|passt|mach|hilft|sehr|probiere|das|ich|",
     // Spanish
-    "gracias", "muchas", "vale", "hola", "adios", "si", "bien", "genial", "perfecto", "claro", "buenos", "dias",
-    "buenas", "noches", "tardes", "sigue",
+    "gracias|muchas|vale|hola|adios|si|bien|genial|perfecto|claro|buenos|dias|buenas|noches|tardes|sigue|",
+    "sirve|intentare|",
     // French
-    "merci", "beaucoup", "bonjour", "bonsoir", "salut", "oui", "non", "parfait", "daccord", "accord",
-    "bien", "continue", "genial", "revoir",
-];
+    "merci|beaucoup|bonjour|bonsoir|salut|clair|oui|non|parfait|daccord|accord|revoir|vais|essayer",
+);
 
-/// The same for Korean, Japanese and Chinese: taken out of the text wherever they stand, longest first.
-#[rustfmt::skip] // words in lines, not one to a line
-pub(super) const SMALL_TALK_PIECES: &[&str] = &[
-    "안녕하세요", "감사합니다", "고마워요", "고맙습니다", "알겠습니다", "좋습니다", "고마워", "감사해요", "알겠어요",
-    "알겠어", "안녕", "좋아요", "좋아", "그래요", "그래", "네", "응", "아니요", "계속해줘", "계속", "ㅋ", "ㅎ",
-    "정말", "너무", "잘", "ありがとうございます", "ありがとう", "こんにちは", "こんばんは", "おはようございます",
-    "おはよう", "さようなら", "お願いします", "わかりました", "分かりました", "了解です", "了解", "はい", "いいえ",
-    "いいね", "すごい", "どうも", "です", "ね", "谢谢你", "谢谢", "謝謝", "你好", "您好", "再见", "再見", "好的",
-    "好", "嗯", "是的", "是", "对", "對", "不", "很棒", "太", "棒", "了", "明白", "知道", "继续", "繼續", "早上",
-    "晚安", "哈",
-];
+/// The same for Korean, Japanese, Chinese and Thai: taken out of the text wherever they stand, longest first.
+#[rustfmt::skip] // by language
+pub(super) const SMALL_TALK_PIECES: &str = concat!(
+    // Korean
+    "안녕하세요|감사합니다|고마워요|고맙습니다|알겠습니다|좋습니다|도움이 됐어요|고마워|감사해요|알겠어요|알겠어|안녕|좋아요|좋아|그래요|그래|그렇게|해 볼게|해볼게|네|응|아니요|",
+    "계속해줘|계속해 줘|계속|ᄏ|ᄒ|정말|너무|잘|",
+    // Japanese
+    "ありがとうございます|ありがとう|こんにちは|こんばんは|おはようございます|おはよう|さようなら|お願いします|わかりました|分かりました|助かりました|やってみます|了解です|了解|続けて|はい|",
+    "いいえ|いいね|すごい|どうも|です|ね|",
+    // Chinese
+    "谢谢你|非常感谢|很有帮助|谢谢|謝謝|你好|您好|再见|再見|好的|我试试|好|嗯|是的|是|对|對|不|很棒|太|棒|了|明白|知道|继续|繼續|早上|晚安|哈|",
+    // Thai
+    "ขอบคุณมาก|ขอบคุณ|สวัสดีตอนเช้า|สวัสดี|โอเค|จะลองดู|มีประโยชน์มาก|ได้เลย|ต่อเลย|ครับ|ค่ะ|คะ|นะ",
+);
 
 /// Words that point at something without naming it.
-#[rustfmt::skip] // words in lines, not one to a line
-pub(super) const POINTING: &[&str] = &[
-    "it", "its", "that", "this", "those", "these", "they", "them", "he", "she", "him", "her", "there", "one", "ones",
-    "das", "dies", "diese", "dieser", "sie", "es", "er", "ihn", "dort", "eso", "esto", "ese", "esa", "ello", "alli",
-    "ca", "cela", "celui", "celle", "ceci", "lui",
-];
+#[rustfmt::skip] // by language
+pub(super) const POINTING: &str = concat!(
+    // English
+    "it|its|that|this|those|these|they|them|he|she|him|her|there|one|ones|",
+    // German
+    "das|dies|diese|dieser|sie|ihn|dort|daraus|davon|",
+    // Spanish
+    "eso|esto|ese|esa|ello|alli|",
+    // French
+    "ca|cela|celui|celle|ceci|lui|",
+    // Korean
+    "그거|그게|그것|이거|저거|그때|그건|",
+    // Japanese
+    "それ|あれ|これ|その|あの|",
+    // Chinese
+    "那个|那個|这个|這個|它|",
+    // Thai
+    "อันนั้น|อันนี้|มัน",
+);
 
-/// The same for Korean, Japanese and Chinese.
-#[rustfmt::skip] // words in lines, not one to a line
-pub(super) const POINTING_PIECES: &[&str] = &[
-    "그거", "그게", "그것", "이거", "저거", "그때", "それ", "あれ", "これ", "その", "あの", "那个", "那個", "这个",
-    "這個", "它",
-];
+/// The last answer is to be put another way, or gone on with.
+#[rustfmt::skip] // by language
+pub(super) const EDIT: &str = concat!(
+    // English
+    "shorter|longer|simpler|simplify|rewrite|reword|rephrase|translate|bullet|bullets|as a table|",
+    "in a table|checklist|turn that|turn this|turn it|put that|put the|put it|make it|make that|",
+    "write that|out of this|list the steps|say it|say that|explain that|explain it|show that|",
+    "one sentence|more detail|elaborate|your answer|last answer|friendlier|",
+    "more formal|like im five|as a code|didnt understand|dont understand|dont get|",
+    "keep going|tell me more|that example|",
+    // German
+    "kurzer|langer|einfacher|ubersetz|ubersetze|formulier|formuliere|fass|fasse|mach daraus|als liste|",
+    "als tabelle|stichpunkte|ausfuhrlicher|freundlicher|mach weiter|nicht verstanden|",
+    // Spanish
+    "mas corto|mas breve|mas largo|mas simple|reescribe|reescribelo|traduce|traducelo|resume|resumelo|",
+    "ponlo|hazlo|dilo|mas detalles|mas amable|no entendi|sigue|continua|",
+    // French
+    "plus court|plus long|plus simple|reformule|reecris|traduis|resume|fais-en|en tableau|plus aimable|",
+    "detaille|plus de details|pas compris|continue|",
+    // Korean
+    "요약해|줄여|더 쉽게|번역해|표로|목록으로|다시 써|바꿔 줘|더 자세히|이어서|",
+    // Japanese
+    "短くして|要約|訳して|翻訳して|箇条書き|表にまとめ|表にして|書き直して|言い換えて|もっと詳しく|もっと短|続けて|",
+    // Chinese
+    "短一点|翻译|总结一下|列成|做成表|改写|重写|换个说法|详细一点|通俗|",
+    // Thai
+    "สั้นกว่านี้|แปลเป็น|สรุปให้|ทําเป็นข้อ|ทําเป็นตาราง|เขียนใหม่|ง่ายกว่านี้|ขยายความ",
+);
+
+/// The question before was meant otherwise.
+#[rustfmt::skip] // by language
+pub(super) const CORRECTION: &str = concat!(
+    // English
+    "i meant|i mean|",
+    // German
+    "ich meinte|ich meine|",
+    // Spanish
+    "me referia|queria decir|quise decir|",
+    // French
+    "je voulais dire|je parlais|",
+    // Korean
+    "말고|",
+    // Japanese
+    "ではなく|じゃなくて|",
+    // Chinese
+    "我说的是|我是说|",
+    // Thai
+    "หมายถึง",
+);
+
+/// With a text given along: what is to be done with it.
+#[rustfmt::skip] // by language
+pub(super) const TASK: &str = concat!(
+    // English
+    "translate|summarize|summarise|correct|fix|convert|extract|explain|rewrite|proofread|improve|shorten|",
+    "review|",
+    // German
+    "ubersetze|ubersetz|verbessere|korrigiere|fasse|erklare|",
+    // Spanish
+    "traduce|corrige|resume|explica|mejora|",
+    // French
+    "traduis|corrige|resume|explique|ameliore|",
+    // Korean
+    "번역|요약|고쳐|설명|",
+    // Japanese
+    "訳して|要約|直して|説明|",
+    // Chinese
+    "翻译|总结|修改|解释|",
+    // Thai
+    "แปล|สรุป|แก้|อธิบาย",
+);
+
+/// The user's own things and people.
+#[rustfmt::skip] // by language
+pub(super) const PERSONAL: &str = concat!(
+    // English
+    "my|mine|our|ours|am i|was i|do i have|what do i|where do i|when do i|how much do i|",
+    "how often do i|i owe|i bought|",
+    // German
+    "mein|meine|meinen|meiner|meinem|unser|unsere|unseren|unserem|unserer|",
+    // Spanish
+    "mi|mis|nuestro|nuestra|nuestros|nuestras|",
+    // French
+    "mon|ma|mes|notre|nos|nous|",
+    // Korean
+    "우리|내가|나는|저희|제가|엄마|아빠|상사|남편|아내|동생|",
+    // Japanese
+    "私|僕|俺|母|父|弟|妹|部長|上司|",
+    // Chinese
+    "我们|我的|我家|我对|妈妈|爸爸|奶奶|爷爷|老板|",
+    // Thai
+    "ของฉัน|ของผม|ของเรา|เรา|แม่|พ่อ|หัวหน้า|คุณยาย",
+);
+
+/// What is best for the user depends on what they have told.
+#[rustfmt::skip] // by language
+pub(super) const ADVICE: &str = concat!(
+    // English
+    "suggest|recommend|should i|could i|shopping list|recipe for|plan|",
+    // German
+    "schlag|empfiehl|empfehl|soll ich|",
+    // Spanish
+    "sugiereme|sugiere|recomienda|recomiendame|recomiendanos|",
+    // French
+    "propose|propose-moi|recommande|recommande-nous|recommande-moi|conseille|",
+    // Korean
+    "추천|골라|",
+    // Japanese
+    "おすすめ|お勧め|何がいい|",
+    // Chinese
+    "推荐|建议|",
+    // Thai
+    "แนะนํา",
+);
+
+/// Something is to be written, in the user's way and with what they have told.
+#[rustfmt::skip] // by language
+pub(super) const COMPOSE: &str = concat!(
+    // English
+    "write|draft|reply|compose|format|implement|query for|message|",
+    // German
+    "schreib|schreibe|entwirf|verfasse|",
+    // Spanish
+    "escribe|escribeme|escribele|redacta|",
+    // French
+    "ecris|ecris-moi|redige|",
+    // Korean
+    "짜 줘|써 줘|작성해|",
+    // Japanese
+    "書いて|",
+    // Chinese
+    "写一个|写条|写封|帮我写|邮件|",
+    // Thai
+    "เขียนฟังก์ชัน|เขียนข้อความ|เขียนอีเมล|เขียนโค้ด",
+);
+
+/// Things that are made up from nothing.
+#[rustfmt::skip] // by language
+pub(super) const CREATIVE: &str = concat!(
+    // English
+    "poem|haiku|limerick|joke|story|riddle|song|synonyms|",
+    // German
+    "gedicht|witz|geschichte|",
+    // Spanish
+    "poema|chiste|cuento|",
+    // French
+    "poeme|blague|",
+    // Korean
+    "시를|농담|",
+    // Japanese
+    "俳句|詩を|冗談|",
+    // Chinese
+    "诗|笑话|",
+    // Thai
+    "กลอน|นิทาน",
+);
+
+/// With numbers: a calculation or a conversion.
+#[rustfmt::skip] // by language
+pub(super) const ARITHMETIC: &str = concat!(
+    // English
+    "percent|times|plus|minus|divided by|square root|sqrt|feet|inches|miles|celsius|fahrenheit|",
+    // German
+    "prozent|mal|",
+    // Spanish
+    "por ciento|por|",
+    // French
+    "pour cent|fois|",
+    // Korean
+    "나누기|곱하기|더하기|퍼센트|",
+    // Japanese
+    "かける|割る|",
+    // Chinese
+    "乘以|除以|加上|",
+    // Thai
+    "คูณ|หาร|เปอร์เซ็นต์",
+);
+
+/// The user with others, for whom something is asked.
+pub(super) const US: &str = "we|us|wir|uns|nos|nous|hacemos|podemos|tenemos|vamos|estamos";
+
+/// Words without a topic that are no stop words of the index.
+#[rustfmt::skip] // by language
+pub(super) const FUNCTION: &str = concat!(
+    // English
+    "many|much|use|get|give|",
+    // German
+    "hat|viele|viel|kann|kannst|wird|war|gilt|heisst|auf|fur|bei|nach|aus|man|alle|dann|schon|mehr|gibt|",
+    // Spanish
+    "hay|son|tiene|hace|puede|puedo|todo|muy|mas|sin|cuantos|cuantas|cuanta|cuanto|hasta|pero|",
+    // French
+    "sont|fait|peut|font|combien|quoi|tout|plus|sans|aussi|comment|est-ce|quest-ce|cest|sil|te|plait",
+);
+
+/// How one asks for what anybody may know.
+#[rustfmt::skip] // by language
+pub(super) const KNOWLEDGE: &str = concat!(
+    // English
+    "what is a|what is an|what are the|who invented|who wrote|who discovered|who was the|who was|capital of|stands for|",
+    "stand for|how do i say|how do you say|how does a|in the world|",
+    // German
+    "was ist ein|was ist eine|wer hat erfunden|wer erfand|hauptstadt|was bedeutet|wie funktioniert|ein mensch|",
+    // Spanish
+    "que es un|que es una|capital de|quien invento|quien escribio|como se dice|que significa|cuerpo humano|",
+    // French
+    "quun|quune|quest-ce quun|quest-ce quune|capitale de|qui a invente|qui a ecrit|que signifie|comment dit-on|corps humain|",
+    // Korean, Japanese, Chinese, Thai
+    "가 뭐야|란 뭐|수도는|사람의|とは何|首都|人間の|什么是|人体|คืออะไร|เมืองหลวง|มนุษย์",
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lexical::{Analyzer, fold_into};
+
+    #[test]
+    fn tables_are_folded_and_hold_nothing_empty() {
+        let tables = [
+            PAST,
+            AGAIN,
+            DETAIL,
+            SMALL_TALK,
+            SMALL_TALK_PIECES,
+            POINTING,
+            EDIT,
+            CORRECTION,
+            TASK,
+            PERSONAL,
+            US,
+            ADVICE,
+            COMPOSE,
+            CREATIVE,
+            ARITHMETIC,
+            FUNCTION,
+            KNOWLEDGE,
+        ];
+        for phrase in tables.iter().flat_map(|table| table.split('|')) {
+            let mut folded = String::new();
+            fold_into(&Analyzer::default().normalized(phrase), &mut folded);
+            assert_eq!(phrase, folded);
+            assert!(!phrase.is_empty());
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! Messages found by words and by meaning.
 
 use super::message_vectors::MessageVectors;
-use super::question::{Question, name_words};
+use super::question::name_words;
 use super::rerank::Scores;
 use super::sealed::{Digest, digest, searchable_text};
-use super::search::{Search, asked_terms};
+use super::search::Search;
 use super::timeline::{Entry, NO_SPEAKER, Timeline};
 use crate::config::{RetrievalPolicy, Scope as RetrievalScope};
 use crate::error::{Code, Error, Result};
@@ -127,9 +127,6 @@ pub struct SearchResult {
     /// How sure it is that anything found is meant, 0 to 1; part of every score.
     pub confidence: f32,
 }
-
-/// Messages that are looked at for the best coverage.
-const COVERAGE_CANDIDATES: usize = 128;
 
 pub(super) struct Speaker {
     name: String,
@@ -346,19 +343,6 @@ impl MessageIndex {
             RetrievalScope::Conversation => before,
             RetrievalScope::User => self.len() - track.documents.len() + before,
         }
-    }
-
-    /// The best share of the question's terms, by idf, that any message has ([`Scores::coverage`]), 0 to 1.
-    #[must_use]
-    pub fn best_coverage(&self, question: &str) -> f32 {
-        let question = Question::new(&self.analyzer, question, f64::NAN);
-        let scope = self.scope(None);
-        let mut workspace = self.workspace.take();
-        workspace.gather(&scope, &asked_terms(&question));
-        let documents = workspace.best(&scope, COVERAGE_CANDIDATES, &|_| true);
-        let figures = workspace.figures(&scope, &documents);
-        self.workspace.replace(workspace);
-        figures.iter().map(|figures| figures.coverage).fold(0.0, f32::max)
     }
 
     /// What a search by words sees: all messages, or those of a conversation.

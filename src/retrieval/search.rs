@@ -334,7 +334,7 @@ impl<'a> Search<'a> {
 }
 
 /// The terms of a question, as the lexical index is asked for them.
-pub(super) fn asked_terms(question: &Question) -> Vec<AskedTerm> {
+fn asked_terms(question: &Question) -> Vec<AskedTerm> {
     let is_hangul_word = |text: &str| {
         text.starts_with(|first| matches!(first, '\u{AC00}'..='\u{D7AF}')) && text.chars().nth(2).is_some()
     };

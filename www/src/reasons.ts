@@ -24,13 +24,18 @@ const REASONS: Readonly<Record<string, string>> = {
   exact_detail: "it asks for an exact detail",
   identifier: "it names an identifier",
   unresolved_mention: "it mentions something that the recent messages do not",
+  personal: "it is about you, or depends on what you have told",
   topic_shift: "it is about something else than the recent messages",
   older_match: "an older message fits it better than the recent ones",
   in_doubt: "the recent messages may not be enough",
+  nothing_found: "nothing that was found fits well enough",
   // Search did not run.
   never: "you switched it off",
   nothing_older: "everything said so far is in the recent window",
   small_talk: "small talk needs no old messages",
+  about_last_answer: "it is about the last answer",
+  self_contained: "it brings all that it needs",
+  general_knowledge: "it asks for general knowledge",
   answered_by_recent: "the recent messages cover the question",
 };
 

@@ -1,0 +1,234 @@
+//! A question as the gate reads it: what kind of request it is, and its words.
+
+use super::gate_words as words;
+use super::question::{is_technical, readable};
+use crate::lexical::{Analyzer, Side, TermKind, fold_into};
+
+/// Small talk, and a request about the last answer, are at most so long, in characters.
+const SHORT_CHARACTERS: usize = 80;
+/// A text given along has at least so many words, or so many letters of a script without spaces.
+const GIVEN_WORDS: usize = 5;
+const GIVEN_LETTERS: usize = 10;
+/// Of the request itself so much is read, in bytes; what follows is taken for a text given along.
+const MOST_REQUEST_BYTES: usize = 1_000;
+
+/// A content word of the question, or a piece of one.
+#[derive(Clone, Copy)]
+pub(super) struct Word {
+    /// What it is indexed by.
+    pub hash: u64,
+    /// What it counts for, in words: pieces of a script without spaces overlap.
+    pub weight: f32,
+    pub kind: WordKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WordKind {
+    Plain,
+    /// Capitalised, and not because a sentence begins.
+    Name,
+    Identifier,
+}
+
+/// A question as the gate reads it.
+#[derive(Default)]
+pub(super) struct GateQuestion {
+    pub words: Vec<Word>,
+    pub points_back: bool,
+    pub asks_detail: bool,
+    /// It points at something without naming it.
+    pub points_somewhere: bool,
+    pub is_small_talk: bool,
+    /// It is about the last answer: to be put otherwise, gone on with, corrected.
+    pub is_about_answer: bool,
+    /// It brings all that it needs: a text with what to do with it, a calculation.
+    pub is_self_contained: bool,
+    /// It asks for a poem, a joke, or the like.
+    pub is_creative: bool,
+    /// It asks for what anybody may know.
+    pub is_general: bool,
+    /// It is about the user's own things.
+    pub is_personal: bool,
+    /// It asks for what depends on the user: advice, something written in their way.
+    pub asks_for_user: bool,
+    /// Most of it is in a script that is written without spaces.
+    pub is_unspaced: bool,
+}
+
+impl GateQuestion {
+    pub fn new(analyzer: &Analyzer, question: &str) -> Self {
+        let question = readable(question);
+        let (request, has_given_text) = without_given_text(question);
+        let text = analyzer.normalized(request);
+        let mut read = Self::default();
+        let mut sequence = String::from(" ");
+        let mut last_position = usize::MAX;
+        let mut last_weighed = usize::MAX;
+        let mut unspaced = 0.0;
+        let mut only_small_talk = true;
+        analyzer.terms(request, Side::Question, &mut |term| {
+            if term.kind == TermKind::Variant {
+                return;
+            }
+            let is_first = term.position != last_position;
+            last_position = term.position;
+            if is_first {
+                sequence.push_str(term.text);
+                sequence.push(' ');
+            }
+            let is_function = is_in(words::FUNCTION, term.text) || is_english_i(&text, term.position);
+            let is_nothing = term.kind == TermKind::StopWord || is_function;
+            only_small_talk &= is_nothing || term.kind == TermKind::Gram || is_in(words::SMALL_TALK, term.text);
+            if !is_nothing {
+                let kind = match term.kind {
+                    TermKind::Identifier if is_technical(term.text) => WordKind::Identifier,
+                    _ if is_first && is_name(&text, term.position) => WordKind::Name,
+                    _ => WordKind::Plain,
+                };
+                let begins = last_weighed != term.position;
+                let weight = weight(term.kind, term.text, begins);
+                if weight > 0.0 {
+                    last_weighed = term.position;
+                }
+                read.words.push(Word { hash: term.hash, weight, kind });
+                unspaced += if term.kind == TermKind::Gram { weight } else { -weight };
+            }
+        });
+        read.is_unspaced = unspaced > 0.0;
+        let mut folded = String::new();
+        fold_into(&text, &mut folded);
+        let has = |table: &str| table.split('|').any(|phrase| has_phrase(&sequence, &folded, phrase));
+        let characters = text.chars().count();
+        let is_short = characters <= SHORT_CHARACTERS;
+        let asks = text.contains(['?', '？']);
+        read.asks_detail = has(words::DETAIL);
+        read.points_back = has(words::PAST) || read.asks_detail && has(words::AGAIN);
+        // Beside a name it points at that.
+        let has_name = read.words.iter().any(|word| word.kind == WordKind::Name);
+        read.points_somewhere = !has_name && has(words::POINTING);
+        read.is_small_talk = !has_given_text && is_short && only_small_talk && !asks && is_small_in_pieces(&folded);
+        read.is_self_contained = has_given_text && (has(words::TASK) || request.len() < question.len() / 2)
+            || is_calculation(&text, has(words::ARITHMETIC) || text.contains('%'));
+        read.is_general =
+            has(words::KNOWLEDGE) && ![" and ", " und ", " et ", " y "].iter().any(|and| sequence.starts_with(and));
+        read.is_creative = !asks && has(words::CREATIVE);
+        read.is_about_answer = !read.is_self_contained && is_short && (has(words::EDIT) || has(words::CORRECTION));
+        read.is_personal = has(words::PERSONAL);
+        let is_own_task = read.is_self_contained || read.is_about_answer || read.is_creative;
+        read.asks_for_user = has(words::US) || !is_own_task && (has(words::ADVICE) || !asks && has(words::COMPOSE));
+        read
+    }
+
+    /// How many words it has that mean something.
+    pub fn weight(&self) -> f32 {
+        self.words.iter().map(|word| word.weight).sum()
+    }
+}
+
+fn is_in(table: &str, word: &str) -> bool {
+    table.split('|').any(|one| one == word)
+}
+
+fn has_phrase(sequence: &str, folded: &str, phrase: &str) -> bool {
+    if !phrase.is_ascii() {
+        return folded.contains(phrase);
+    }
+    sequence.match_indices(phrase).any(|(at, _)| {
+        let bytes = sequence.as_bytes();
+        bytes.get(at.wrapping_sub(1)) == Some(&b' ') && bytes.get(at + phrase.len()) == Some(&b' ')
+    })
+}
+
+/// A word counts one, a short one without a capital half: most of those say little in any language. Pieces of a script
+/// without spaces overlap, so two or four of them count one; the first of a run more, since it begins a word for certain.
+fn weight(kind: TermKind, text: &str, begins: bool) -> f32 {
+    match (kind, text.chars().count()) {
+        (TermKind::Part, _) | (TermKind::Gram, 4..) => 0.0,
+        (TermKind::Gram, 2) if begins => 1.0,
+        (TermKind::Gram, 3) if !is_thai(text) => 0.0,
+        (TermKind::Gram, 3) => 0.25,
+        (TermKind::Gram, _) => 0.5,
+        (_, ..4) if text.bytes().all(|byte| byte.is_ascii_lowercase()) => 0.5,
+        _ => 1.0,
+    }
+}
+
+fn is_thai(text: &str) -> bool {
+    text.starts_with(|letter| ('\u{E00}'..'\u{3000}').contains(&letter))
+}
+
+/// "I" and "I'll" are capitalised and no names.
+fn is_english_i(text: &str, position: usize) -> bool {
+    let rest = text.get(position..).unwrap_or_default();
+    rest.strip_prefix('I')
+        .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric) && !rest.starts_with(['-', '.', '/', ':']))
+}
+
+const QUOTATION_MARKS: &[(char, char)] =
+    &[('"', '"'), ('“', '”'), ('`', '`'), ('「', '」'), ('«', '»'), ('„', '“'), ('\'', '\'')];
+
+/// The request without a text that it brings, and whether it brings one: a code block, lines below the first, what
+/// stands between quotation marks, what follows a colon and is no question.
+fn without_given_text(question: &str) -> (&str, bool) {
+    let end = question.floor_char_boundary(MOST_REQUEST_BYTES);
+    let mut request = question;
+    let mut cut = |at: Option<usize>| {
+        if let Some(at) = at.filter(|at| is_given(&question[*at..])) {
+            request = &question[..at.min(request.len())];
+        }
+    };
+    cut(question.find("```"));
+    cut(question.find('\n'));
+    let after_colon = question.find([':', '：']).filter(|at| !question[*at..].trim_end().ends_with(['?', '？']));
+    cut(after_colon);
+    // A question may well name a book.
+    let quotes = if question.trim_end().ends_with(['?', '？']) { &[][..] } else { QUOTATION_MARKS };
+    for (open, close) in quotes.iter().copied() {
+        let begins = |at: &usize| *at == 0 || question[..*at].ends_with([' ', '(', ':', '：']);
+        let Some(at) = question.match_indices(open).map(|(at, _)| at).find(begins) else { continue };
+        let quoted = &question[at + open.len_utf8()..];
+        cut(quoted.find(close).filter(|end| is_given(&quoted[..*end])).map(|_| at));
+    }
+    cut((end < question.len()).then_some(end));
+    (request, request.len() < question.len())
+}
+
+fn is_given(text: &str) -> bool {
+    let unspaced = text.chars().filter(|letter| u32::from(*letter) >= 0x0E00 && letter.is_alphabetic()).count();
+    text.split_whitespace().count() >= GIVEN_WORDS || unspaced >= GIVEN_LETTERS
+}
+
+/// Numbers with what is to be done with them.
+fn is_calculation(text: &str, has_words: bool) -> bool {
+    let has_digit = text.contains(|letter: char| letter.is_ascii_digit());
+    let bytes = text.as_bytes();
+    let stands_between = |at: usize| {
+        let before = text[..at].trim_end().as_bytes().last().is_some_and(|byte| byte.is_ascii_digit() || *byte == b')');
+        let after =
+            text[at + 1..].trim_start().as_bytes().first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'(');
+        let is_spaced =
+            bytes.get(at.wrapping_sub(1)) == Some(&b' ') || matches!(bytes.get(at), Some(b'*' | b'^' | b'+'));
+        before && after && is_spaced
+    };
+    has_digit && (has_words || text.match_indices(['*', '+', '/', '^', '-']).any(|(at, _)| stands_between(at)))
+}
+
+/// Whether the word at this place is capitalised without beginning a sentence.
+fn is_name(text: &str, position: usize) -> bool {
+    let is_capital = text.get(position..).and_then(|rest| rest.chars().next()).is_some_and(char::is_uppercase);
+    let before = text.get(..position).unwrap_or_default().trim_end();
+    is_capital && !before.is_empty() && !before.ends_with(['.', '!', '?', ':', '\n', '"', '“', '¿', '¡'])
+}
+
+/// Whether nothing is left of a text in Korean, Japanese, Chinese or Thai once its small talk is taken out.
+fn is_small_in_pieces(folded: &str) -> bool {
+    let is_spoken = |letter: &char| u32::from(*letter) >= 0x0E00 && letter.is_alphabetic();
+    if !folded.contains(|letter: char| is_spoken(&letter)) {
+        return true;
+    }
+    let mut rest = folded.to_owned();
+    for piece in words::SMALL_TALK_PIECES.split('|') {
+        rest = rest.replace(piece, "");
+    }
+    !rest.contains(|letter: char| is_spoken(&letter))
+}
