@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use throughline::config::{RetrievalPolicy, Scope};
 use throughline::lexical::Analyzer;
 use throughline::message::Role;
-use throughline::retrieval::{Document, GateRequest, MessageIndex, RetrievalChoice, SearchRequest, decide};
+use throughline::retrieval::{
+    Document, GateRequest, MessageFilter, MessageIndex, RetrievalChoice, SearchRequest, decide,
+};
 
 const LANGUAGES: [(&str, &str); 8] = [
     ("en", include_str!("gate/en.json")),
@@ -105,7 +107,7 @@ impl Store {
             vector: None,
             conversation: None,
             current_conversation: Some(place),
-            filter: None,
+            filter: MessageFilter::default(),
             admits: Some(&admits),
             top_k: policy.top_k as usize,
             min_score: 0.0,
