@@ -8,7 +8,7 @@ import { dataFolder } from "./serve.mjs";
 import { ROOT, Stop, TOOLS, ensureRust, main, run } from "./toolchain.mjs";
 
 await main(async () => {
-  if (!existsSync(join(ROOT, "examples/eval.rs"))) throw new Stop("The example examples/eval.rs is missing from this copy of the repository.");
+  if (!existsSync(join(ROOT, "examples/eval/main.rs"))) throw new Stop("The example examples/eval/main.rs is missing from this copy of the repository.");
   const data = dataFolder();
   if (data === undefined) throw new Stop("The conversations to measure on are not part of the repository: name their folder, npm run eval -- --data DIR");
   await ensureRust();

@@ -143,6 +143,19 @@ pub enum Scope {
     Conversation,
 }
 
+/// How found messages are ranked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RankingChoice {
+    /// Signals made of many figures, by weights fitted on real conversations.
+    #[default]
+    Fitted,
+    /// The plain reading of the weights: scaled cosine, BM25 of the message, age always, what the question names.
+    Seeds,
+}
+
+crate::json_reader::json_names!(RankingChoice { Fitted: "fitted", Seeds: "seeds" });
+
 crate::json_reader::json_names!(Scope { User: "user", Conversation: "conversation" });
 
 /// Retrieval of old messages.
@@ -159,6 +172,8 @@ pub struct RetrievalPolicy {
     pub top_k: u32,
     /// Hits below this final score (0 to 1) are left out: nothing relevant is better than something irrelevant.
     pub min_score: f64,
+    /// How the signals of the rerank are computed.
+    pub ranking: RankingChoice,
     /// Weights of the rerank.
     pub weights: RerankWeights,
     /// Half-life of the recency signal, in days.
@@ -178,6 +193,7 @@ impl FromFields for RetrievalPolicy {
             after: fields.take_or("after", default.after),
             top_k: fields.take_or("topK", default.top_k),
             min_score: fields.take_or("minScore", default.min_score),
+            ranking: fields.take_or("ranking", default.ranking),
             weights: fields.take_or("weights", default.weights),
             recency_half_life_days: fields.take_or("recencyHalfLifeDays", default.recency_half_life_days),
             other_conversation_factor: fields.take_or("otherConversationFactor", default.other_conversation_factor),
@@ -193,6 +209,7 @@ impl Default for RetrievalPolicy {
             after: 2,
             top_k: 64,
             min_score: 0.15,
+            ranking: RankingChoice::Fitted,
             weights: RerankWeights::default(),
             recency_half_life_days: 30.0,
             other_conversation_factor: 0.6,

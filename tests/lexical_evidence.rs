@@ -68,7 +68,7 @@ fn expected(messages: &[Spoken], question: &[usize], at: usize) -> Figures {
         let share = |distance: usize| (at + distance).checked_sub(2).filter(|place| own.contains(place)).map(value);
         (0..5).filter_map(|distance| share(distance).map(|value| value * shares[distance])).sum::<f32>()
     };
-    let (context, window) = ([0.0, 0.5, 1.0, 0.2, 0.0], [0.4, 0.7, 1.0, 0.7, 0.4]);
+    let window = [0.4, 0.7, 1.0, 0.7, 0.4];
     let length = |place: usize| messages[place].words.len() as f32;
     let mut figures = Figures::default();
     let mut ideal = 0.0;
@@ -79,10 +79,6 @@ fn expected(messages: &[Spoken], question: &[usize], at: usize) -> Figures {
         ideal += idf.min(inverse_document_frequency(documents, 1.0));
         if count(at) > 0.0 {
             figures.message += idf * saturation(count(at), length(at), mean);
-        }
-        if around(&count, context) > 0.0 {
-            let mean = mean * (1.0 + 0.7 * neighbours);
-            figures.context += idf * saturation(around(&count, context), around(&length, context), mean);
         }
         if around(&count, window) > 0.0 {
             let mean = mean * (1.0 + 1.4 * neighbours + 0.8 * seconds);
@@ -111,7 +107,7 @@ fn asked(question: &[usize]) -> Vec<AskedTerm> {
 }
 
 fn values(figures: &Figures) -> [f32; 6] {
-    [figures.message, figures.context, figures.window, figures.session, figures.answered, figures.coverage]
+    [figures.message, figures.window, figures.session, figures.answered, figures.coverage]
 }
 
 proptest! {

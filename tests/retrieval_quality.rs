@@ -1,7 +1,7 @@
 //! A guard on retrieval quality without vectors: three LoCoMo conversations that no constant was fitted on.
 //!
 //! The data folder is THROUGHLINE_DATA, else `../shared/data` beside the crate. Without it a small self-made
-//! conversation is asked instead; that is a smoke test, and the test says so. `examples/eval.rs` prints all figures.
+//! conversation is asked instead; that is a smoke test, and the test says so. `examples/eval/main.rs` prints all figures.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(clippy::print_stdout, reason = "a test that says which data it used")]
 

@@ -297,7 +297,7 @@ fn take_run_in<'a>(
                 role: row.role,
                 speaker: kept.speaker,
                 created_at_ms: row.created_at,
-                digest: Digest { asks: kept.asks, content_hash: kept.content_hash },
+                digest: Digest { asks: kept.asks, told: kept.told, content_hash: kept.content_hash },
             });
             message.set_document(Some(document));
         }

@@ -19,7 +19,7 @@ use crate::records::{
     ConversationRecord, EmbeddingRecord, JobRecord, MessageRecord, MessageStatus, SegmentKind, SegmentRecord,
     SegmentRun,
 };
-use crate::retrieval::{digest, searchable_text};
+use crate::retrieval::{Digest, digest, searchable_text};
 use crate::segments::{
     RowDocument, RowPlace, Stretch, Table, TableBuilder, TableRow, Wanted, merge_due, row_places_from_bytes,
     row_places_to_bytes, stretches,
@@ -284,8 +284,8 @@ impl Engine {
         let document = is_indexed(record).then(|| {
             let document = document_of(0, record);
             lexical.add(analyzer, &searchable_text(&document));
-            let digest = digest(analyzer, record.text.as_str());
-            RowDocument { speaker: record.name.as_deref(), asks: digest.asks, content_hash: digest.content_hash }
+            let Digest { asks, told, content_hash } = digest(analyzer, record.text.as_str());
+            RowDocument { speaker: record.name.as_deref(), asks, told, content_hash }
         });
         table.push(
             record.seq,

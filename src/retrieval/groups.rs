@@ -150,12 +150,20 @@ fn around(hit: &Hit, request: &GroupRequest<'_>, present: &[Range]) -> Option<Ra
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::retrieval::Scores;
+    use crate::retrieval::{HitFigures, Scores};
     use proptest::prelude::*;
 
     fn hit(conversation: u32, seq: Seq, score: f32) -> Hit {
         let content_hash = u64::from(conversation) * 1_000 + u64::from(seq);
-        Hit { document: seq, conversation, seq, score, content_hash, scores: Scores::default() }
+        Hit {
+            document: seq,
+            conversation,
+            seq,
+            score,
+            content_hash,
+            scores: Scores::default(),
+            figures: HitFigures::default(),
+        }
     }
 
     /// Turn groups of three: 1-3, 4-6, ...

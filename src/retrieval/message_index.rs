@@ -1,8 +1,9 @@
 //! Messages found by words and by meaning.
 
+use super::answer_kinds::AnswerKinds;
 use super::message_vectors::MessageVectors;
 use super::question::name_words;
-use super::rerank::Scores;
+use super::rerank::{HitFigures, Scores};
 use super::sealed::{Digest, digest, searchable_text};
 use super::search::Search;
 use super::timeline::{Entry, NO_SPEAKER, Timeline};
@@ -113,6 +114,8 @@ pub struct Hit {
     pub content_hash: u64,
     /// What the score is made of.
     pub scores: Scores,
+    /// What the scores were computed from; [`score_hits`](super::score_hits) computes them again, by other weights.
+    pub figures: HitFigures,
 }
 
 /// What a search found.
@@ -232,7 +235,7 @@ impl MessageIndex {
             return None;
         }
         let number = self.lexical.add(&self.analyzer, &searchable_text(document));
-        let Digest { asks, content_hash } = digest(&self.analyzer, document.text);
+        let Digest { asks, told, content_hash } = digest(&self.analyzer, document.text);
         let speaker = document.speaker.map_or(NO_SPEAKER, |name| self.speaker(name));
         self.timeline.add(Entry {
             conversation: document.conversation,
@@ -241,6 +244,7 @@ impl MessageIndex {
             speaker,
             role: document.role,
             asks,
+            told: AnswerKinds::from_bits(told),
             content_hash,
             is_live: true,
             place: 0,

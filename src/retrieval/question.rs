@@ -1,5 +1,6 @@
 //! What a question asks by: terms, identifiers, speakers and roles, named times.
 
+use super::answer_kinds::AnswerKinds;
 use super::asking::asking_part;
 use super::dates::{NamedTime, named_times};
 use crate::lexical::{Analyzer, QuestionTerm, Side, TermKind, hash_term, question_terms};
@@ -66,6 +67,8 @@ pub(super) struct Question {
     pub times: Vec<NamedTime>,
     /// It asks for what is newest.
     pub asks_for_newest: bool,
+    /// What kind of answer it wants.
+    pub asks_for: AnswerKinds,
 }
 
 /// So much of a text is read.
@@ -133,6 +136,7 @@ impl Question {
             // "Last week" names a time: what is newer is not better.
             asks_for_newest: times.is_empty() && asks_for_newest(&sequence, &normalized),
             times,
+            asks_for: AnswerKinds::asked(&sequence, &normalized),
         }
     }
 

@@ -1,66 +1,42 @@
 //! The four signals of a candidate, and the score made of them.
 //!
-//! **Weights.** The score is the weighted mean of the signals, by default .45 semantic, .25 keyword, .15 recency and .15
-//! reference. What makes these weights serve is how the signals are scaled:
+//! The score is the weighted mean of four signals, by default .45 semantic, .25 keyword, .15 recency and .15 reference.
+//! A signal that cannot be computed (no vector) gives its weight to the others. How the signals are computed is the
+//! ranking, [`RankingChoice`]:
 //!
-//! - *keyword* is relative: the fused BM25 of message context, window and session, 1 for the best message of this
-//!   question, less where even the best one has little of what was asked.
-//! - *semantic* is mostly absolute: how far the similarity is from the question's background similarity towards 1. A
-//!   good match reaches about .5, so that .45 of it weighs less than .25 of keyword; on chat turns that is the right
-//!   ratio. It looks at the message, its surroundings, its session, and the question that it answers.
-//! - *reference* is what the question names: its rare terms and identifiers, the speaker or role, the day.
-//! - *recency* counts only where the question asks for what is newest ("the latest", "yesterday"). Otherwise its weight
-//!   is shared out among the others: plain recency costs 4 points of recall on LoCoMo. Among equals the newest is first.
+//! **Fitted.** Each signal is a sum of figures with the fitted [`Weights`], and scaled so that the default weights serve:
 //!
-//! The mean is multiplied by the search's confidence: relative signals say which message is best, not whether any is
+//! - *keyword*: BM25 of the message, its window, its session and the question that it answers, each 1 for the best of
+//!   all, less where even the best has little of what was asked; and the share of the question's terms that it has.
+//! - *semantic*: how far the cosine is from the question's background towards 1, of the message, the messages around it
+//!   and the question that it answers. A good match reaches about .3: on chat turns that is the right ratio.
+//! - *reference*: what the question names (speaker or role, day, identifiers) or asks for (a time, a number, a name).
+//! - *recency* counts only where the question asks for what is newest ("the latest", "yesterday"): plain recency costs 4
+//!   points of recall on LoCoMo. Among equals the newest is first.
+//!
+//! Short messages and such that ask lose a little; then the best message of a session lends to the others of it.
+//!
+//! **Seeds.** The plain reading of the same weights: cosine and the message's BM25 scaled from lowest to highest, recency
+//! always, reference where the question names the speaker, the day or an identifier. It is measured beside the fitted
+//! one (BENCHMARKS.md).
+//!
+//! Either mean is multiplied by the search's confidence: relative signals say which message is best, not whether any is
 //! good.
-//!
-//! A signal that cannot be computed (no vector) gives its weight to the others as well.
-//!
-//! **Constants** were fitted on three LoCoMo conversations (conv-26, conv-30, conv-42), by coordinate search on recall
-//! at 1 to 20 with and without vectors, with Cranfield's nDCG@10 in the sum as a guard against tuning to chats. The four
-//! other conversations were not in the sum; `examples/eval.rs` prints them as "held out".
 
-use crate::config::RetrievalPolicy;
+use super::answer_kinds::AnswerKinds;
+use super::fitted::Weights;
+use super::message_index::Hit;
+use crate::config::{RankingChoice, RetrievalPolicy};
 use crate::lexical::Figures;
 use serde::Serialize;
 
-/// Weights of the granularities in the keyword signal.
-const CONTEXT: f32 = 0.19;
-const WINDOW: f32 = 0.37;
-const SESSION: f32 = 0.24;
-/// The message before is a question and has the words: this one answers it.
-const ANSWER: f32 = 0.20;
 /// Each granularity is scaled by its best score, or by this share of the ideal where the best is below it.
 const LEAST_IDEAL: f32 = 0.37;
 
-/// A message of so many terms or more says enough to be a good hit by words; shorter ones lose up to this share of the
-/// keyword signal, by the logarithm ("Wow, great!" stands in the middle of every good window).
-const KEYWORD_TERMS: f32 = 28.0;
-const KEYWORD_FOR_SUBSTANCE: f32 = 0.36;
-/// The same for the semantic signal. The mark is high because embeddings are the better signal for long texts and the
-/// worse one for short ones: this is what lets one set of weights serve chat turns and abstracts.
-const SEMANTIC_TERMS: f32 = 195.0;
-const SEMANTIC_FOR_SUBSTANCE: f32 = 0.75;
-/// A message that asks is less often the one that tells.
-const KEYWORD_FOR_ASKING: f32 = 0.07;
-
-/// Parts of the semantic signal: the message, its surroundings, the best of its session, the question it answers.
-const OWN: f32 = 0.29;
-const AROUND: f32 = 0.18;
-const BEST_OF_SESSION: f32 = 0.30;
-const ANSWERED: f32 = 0.23;
-/// The signal is mixed from absolute closeness and closeness relative to the best candidate, and scaled down, so that
-/// its weight is in proportion (see above).
-const RELATIVE: f32 = 0.19;
-const LEAST_CLOSENESS: f32 = 0.15;
-const SEMANTIC_SCALE: f32 = 1.05;
-
-/// Parts of the reference signal.
-const COVERAGE: f32 = 0.36;
-const SPEAKER: f32 = 0.2;
-const DAY: f32 = 1.5;
-const IDENTIFIER: f32 = 0.35;
+/// A message of so many terms says enough to be a good hit ("Wow, great!" stands in the middle of every good window).
+const ENOUGH_TERMS: f32 = 28.0;
+/// A message begins to be long at so many terms, and is long at so many.
+const LONG_TERMS: (f32, f32) = (24.0, 96.0);
 
 /// How sure a search can be that anything in it is meant, by the best coverage of the question's terms and by the best
 /// closeness of a message: the square of the share of the way between the two marks, whichever is higher. Of LoCoMo
@@ -80,12 +56,16 @@ const LEAST_CONFIDENCE: f32 = 0.001;
 pub struct Scores {
     /// Vector similarity; `None` when there is no vector of the question or the message.
     pub semantic: Option<f32>,
-    /// Fused BM25.
+    /// Lexical match.
     pub keyword: f32,
-    /// Age: halves with every half-life. `None` when the question does not ask for what is newest.
+    /// Age: halves with every half-life. `None` when it does not count: the question does not ask for what is newest.
     pub recency: Option<f32>,
-    /// What the question names.
+    /// What the question names or asks for.
     pub reference: f32,
+    /// What the weighted mean lost because the message is short or asks.
+    pub penalty: f32,
+    /// Best score of a message of its session, before confidence.
+    pub session_best: f32,
     /// Raw BM25 of the message, 0 and up.
     pub message: f32,
     /// Raw BM25 of its window.
@@ -106,104 +86,178 @@ pub(super) struct LexicalScale {
 }
 
 impl LexicalScale {
+    /// `ideal`: the sum of the idf of the question's terms.
     pub fn new(ideal: f32) -> Self {
         Self { best: Figures::default(), ideal }
     }
 
     pub fn see(&mut self, figures: &Figures) {
-        self.best.context = self.best.context.max(figures.context);
+        self.best.message = self.best.message.max(figures.message);
         self.best.window = self.best.window.max(figures.window);
         self.best.session = self.best.session.max(figures.session);
         self.best.answered = self.best.answered.max(figures.answered);
     }
 
-    /// The granularities fused, 0 to 1.
-    pub fn fused(&self, figures: &Figures) -> f32 {
+    /// Every BM25 0 to 1.
+    pub fn scaled(&self, figures: &Figures) -> Figures {
         let least = (LEAST_IDEAL * self.ideal).max(1e-6);
-        CONTEXT * figures.context / self.best.context.max(least)
-            + WINDOW * figures.window / self.best.window.max(least)
-            + SESSION * figures.session / self.best.session.max(least)
-            + ANSWER * figures.answered / self.best.answered.max(least)
+        Figures {
+            message: figures.message / self.best.message.max(least),
+            window: figures.window / self.best.window.max(least),
+            session: figures.session / self.best.session.max(least),
+            answered: figures.answered / self.best.answered.max(least),
+            ..*figures
+        }
+    }
+
+    /// Scaled and fused: by this the best are candidates.
+    pub fn fused(&self, figures: &Figures) -> f32 {
+        fused(&self.scaled(figures), &Weights::FITTED)
     }
 }
 
-/// What is known of the message itself.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct MessageFigures {
-    pub terms: u16,
-    pub asks: bool,
-    pub coverage: f32,
-    /// The question names its speaker or role.
-    pub is_named_speaker: bool,
-    /// Share of the question's identifiers that stand in it.
-    pub identifiers: f32,
-    /// How well its day fits a named time, 0 to 1.
-    pub day: f32,
-    /// Age in days, where the question asks for what is newest.
-    pub age_days: Option<f32>,
+fn fused(scaled: &Figures, weights: &Weights) -> f32 {
+    weights.message * scaled.message
+        + weights.window * scaled.window
+        + weights.session * scaled.session
+        + weights.answered * scaled.answered
 }
 
 /// Closeness: how far a similarity is from the background towards 1. 0 where it is unknown.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ClosenessFigures {
     pub own: Option<f32>,
-    pub previous: f32,
     pub next: f32,
-    pub second_before: f32,
-    pub second_after: f32,
-    pub best_of_session: f32,
+    /// Mean of the second messages before and after.
+    pub second: f32,
     /// Closeness of the message before, where it asks.
     pub answered: f32,
 }
 
-fn substance(terms: u16, enough: f32) -> f32 {
-    (f32::from(terms).ln_1p() / enough.ln_1p()).min(1.0)
+/// Everything that a candidate's score is computed from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HitFigures {
+    /// Scaled.
+    pub(super) lexical: Figures,
+    pub(super) closeness: ClosenessFigures,
+    pub(super) terms: u16,
+    pub(super) asks: bool,
+    /// The question names its speaker or role.
+    pub(super) is_named_speaker: bool,
+    /// Share of the question's identifiers that stand in it.
+    pub(super) identifiers: f32,
+    /// How well its day fits a named time, 0 to 1.
+    pub(super) day: f32,
+    /// Kinds of answers that it tells and that the question asks for.
+    pub(super) told: AnswerKinds,
+    /// Age in days; NaN where it is unknown.
+    pub(super) age_days: f32,
+    /// The question asks for what is newest.
+    pub(super) is_newest_wanted: bool,
+    /// First document of its session.
+    pub(super) session_head: u32,
 }
 
-/// The keyword signal of a candidate. `fused` is relative to `best_fused` among all.
-pub(super) fn keyword(fused: f32, best_fused: f32, message: &MessageFigures) -> f32 {
-    let relative = fused / best_fused.max(0.5);
-    let substance = 1.0 - KEYWORD_FOR_SUBSTANCE * (1.0 - substance(message.terms, KEYWORD_TERMS));
-    relative * substance * if message.asks { 1.0 - KEYWORD_FOR_ASKING } else { 1.0 }
+impl HitFigures {
+    fn keyword(&self, weights: &Weights) -> f32 {
+        (fused(&self.lexical, weights) + weights.coverage * self.lexical.coverage).min(1.0)
+    }
+
+    fn semantic(&self, weights: &Weights) -> Option<f32> {
+        let closeness = &self.closeness;
+        let (short, long) = LONG_TERMS;
+        let length = ((f32::from(self.terms) - short) / (long - short)).clamp(0.0, 1.0);
+        let own = closeness.own? * (weights.closeness + weights.closeness_if_long * length);
+        let around = weights.next * closeness.next + weights.second * closeness.second;
+        Some((own + around + weights.answered_closeness * closeness.answered).min(1.0))
+    }
+
+    fn reference(&self, weights: &Weights) -> f32 {
+        let named = weights.speaker * f32::from(u8::from(self.is_named_speaker))
+            + weights.day * self.day
+            + weights.identifiers * self.identifiers;
+        let told = weights.tells_time * self.told.share(AnswerKinds::TIME)
+            + weights.tells_number * self.told.share(AnswerKinds::NUMBER)
+            + weights.tells_name * self.told.share(AnswerKinds::NAME);
+        (named + told).min(1.0)
+    }
+
+    fn penalty(&self, weights: &Weights) -> f32 {
+        let substance = (f32::from(self.terms).ln_1p() / ENOUGH_TERMS.ln_1p()).min(1.0);
+        weights.brevity * (1.0 - substance) + weights.asks * f32::from(u8::from(self.asks))
+    }
+
+    /// Halves with every half-life; 1 for what is from the future.
+    fn recency(&self, policy: &RetrievalPolicy) -> Option<f32> {
+        let half_lives = self.age_days.max(0.0) / policy.recency_half_life_days as f32;
+        Some((-half_lives).exp2()).filter(|_| self.age_days.is_finite())
+    }
+
+    /// What the question names, all or nothing but for the identifiers.
+    fn explicit_reference(&self) -> f32 {
+        if self.is_named_speaker || self.day > 0.0 { 1.0 } else { self.identifiers.min(1.0) }
+    }
 }
 
-/// Closeness of a candidate and what is around it, 0 to 1, before it is scaled against the others.
-pub(super) fn closeness(figures: &ClosenessFigures) -> Option<f32> {
-    let own = figures.own?;
-    let around = own + 0.7 * (figures.previous + figures.next) + 0.4 * (figures.second_before + figures.second_after);
-    Some(OWN * own + AROUND * (around / 1.6) + BEST_OF_SESSION * figures.best_of_session + ANSWERED * figures.answered)
+/// Gives every hit its signals and its score, 0 to 1, by the policy's ranking; `weights` are those of the fitted one
+/// ([`Weights::FITTED`] in the engine). The hits must be all candidates of one search ([`Hit::figures`]); `confidence` is
+/// its confidence ([`super::SearchResult::confidence`]), and hits outside of the conversation `current` are scaled by
+/// [`RetrievalPolicy::other_conversation_factor`].
+pub fn score_hits(
+    hits: &mut [Hit],
+    weights: &Weights,
+    policy: &RetrievalPolicy,
+    confidence: f32,
+    current: Option<u32>,
+) {
+    match policy.ranking {
+        RankingChoice::Fitted => score_fitted(hits, weights, policy),
+        RankingChoice::Seeds => score_seeds(hits, policy),
+    }
+    for hit in hits {
+        hit.score *= confidence;
+        if current.is_some_and(|current| current != hit.conversation) {
+            hit.score *= policy.other_conversation_factor as f32;
+        }
+    }
 }
 
-/// The semantic signal of a candidate. `best` is the highest closeness of all.
-pub(super) fn semantic(closeness: f32, best: f32, message: &MessageFigures) -> f32 {
-    let mixed = RELATIVE * closeness / best.max(LEAST_CLOSENESS) + (1.0 - RELATIVE) * closeness;
-    let substance = 1.0 - SEMANTIC_FOR_SUBSTANCE * (1.0 - substance(message.terms, SEMANTIC_TERMS));
-    (SEMANTIC_SCALE * mixed).min(1.0) * substance
+fn score_fitted(hits: &mut [Hit], weights: &Weights, policy: &RetrievalPolicy) {
+    for hit in &mut *hits {
+        let (figures, scores) = (&hit.figures, &mut hit.scores);
+        scores.semantic = figures.semantic(weights);
+        scores.keyword = figures.keyword(weights);
+        scores.recency = figures.recency(policy).filter(|_| figures.is_newest_wanted);
+        scores.reference = figures.reference(weights);
+        scores.penalty = figures.penalty(weights);
+        hit.score = mean(scores, policy);
+    }
+    let mut sessions: Vec<(u32, f32)> = hits.iter().map(|hit| (hit.figures.session_head, hit.score)).collect();
+    crate::sorting::sort_by(&mut sessions, &|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
+    sessions.dedup_by_key(|(head, _)| *head);
+    for hit in hits {
+        let best = sessions.binary_search_by_key(&hit.figures.session_head, |(head, _)| *head);
+        hit.scores.session_best = best.map_or(hit.score, |at| sessions[at].1);
+        hit.score = (hit.score + weights.session_best * hit.scores.session_best) / (1.0 + weights.session_best);
+    }
 }
 
-/// The reference signal.
-pub(super) fn reference(message: &MessageFigures) -> f32 {
-    let speaker = if message.is_named_speaker { SPEAKER } else { 0.0 };
-    (COVERAGE * message.coverage + speaker + DAY * message.day + IDENTIFIER * message.identifiers).min(1.0)
+fn score_seeds(hits: &mut [Hit], policy: &RetrievalPolicy) {
+    let best = hits.iter().map(|hit| hit.scores.message).fold(1e-6, f32::max);
+    let cosines = || hits.iter().filter_map(|hit| hit.scores.cosine);
+    let (least, most) = (cosines().fold(f32::MAX, f32::min), cosines().fold(f32::MIN, f32::max));
+    for hit in hits {
+        let (figures, scores) = (&hit.figures, &mut hit.scores);
+        scores.semantic = scores.cosine.map(|cosine| (cosine - least) / (most - least).max(1e-6));
+        scores.keyword = scores.message / best;
+        scores.recency = figures.recency(policy);
+        scores.reference = figures.explicit_reference();
+        hit.score = mean(scores, policy);
+    }
 }
 
-/// The recency signal: halves with every half-life; 1 for what is from the future.
-pub(super) fn recency(age_days: f32, policy: &RetrievalPolicy) -> f32 {
-    (-(age_days.max(0.0)) / policy.recency_half_life_days as f32).exp2()
-}
-
-/// Confidence of a search, 0 to 1: every score is multiplied by it, so that it changes no order but lets a floor on the
-/// score mean "nothing like this was said".
-pub(super) fn confidence(best_coverage: f32, best_closeness: Option<f32>) -> f32 {
-    let share = |value: f32, (low, high): (f32, f32)| ((value - low) / (high - low)).clamp(0.0, 1.0);
-    let marks = if best_closeness.is_some() { COVERAGE_MARKS } else { COVERAGE_MARKS_ALONE };
-    let by_words = share(best_coverage, marks);
-    let by_meaning = best_closeness.map_or(0.0, |closeness| share(closeness, CLOSENESS_MARKS));
-    by_words.max(by_meaning).powi(2).max(LEAST_CONFIDENCE)
-}
-
-/// The score: weighted mean of the signals that there are, 0 to 1.
-pub(super) fn score(scores: &Scores, policy: &RetrievalPolicy) -> f32 {
+/// Weighted mean of the signals that there are, less the penalty, 0 to 1.
+fn mean(scores: &Scores, policy: &RetrievalPolicy) -> f32 {
     let weights = &policy.weights;
     let signals = [
         (weights.semantic as f32, scores.semantic),
@@ -215,5 +269,15 @@ pub(super) fn score(scores: &Scores, policy: &RetrievalPolicy) -> f32 {
         Some(signal) => (sum + weight * signal, total + weight),
         None => (sum, total),
     });
-    if total > 0.0 { (sum / total).clamp(0.0, 1.0) } else { 0.0 }
+    if total > 0.0 { ((sum - scores.penalty) / total).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// Confidence of a search, 0 to 1: every score is multiplied by it, so that it changes no order but lets a floor on the
+/// score mean "nothing like this was said".
+pub(super) fn confidence(best_coverage: f32, best_closeness: Option<f32>) -> f32 {
+    let share = |value: f32, (low, high): (f32, f32)| ((value - low) / (high - low)).clamp(0.0, 1.0);
+    let marks = if best_closeness.is_some() { COVERAGE_MARKS } else { COVERAGE_MARKS_ALONE };
+    let by_words = share(best_coverage, marks);
+    let by_meaning = best_closeness.map_or(0.0, |closeness| share(closeness, CLOSENESS_MARKS));
+    by_words.max(by_meaning).powi(2).max(LEAST_CONFIDENCE)
 }

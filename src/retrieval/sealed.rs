@@ -1,6 +1,7 @@
 //! Messages that come into the index from a sealed segment: their postings are there, and what else is kept of them was
 //! worked out when they were sealed.
 
+use super::answer_kinds::AnswerKinds;
 use super::message_index::{Document, MessageIndex};
 use super::question::asks;
 use super::timeline::{Entry, NO_SPEAKER};
@@ -13,6 +14,8 @@ use std::borrow::Cow;
 pub struct Digest {
     /// It asks something.
     pub asks: bool,
+    /// Kinds of answers that it tells, as bits: 1 a time, 2 a number, 4 a name.
+    pub told: u8,
     /// Hash of it without regard to form.
     pub content_hash: u64,
 }
@@ -37,7 +40,7 @@ pub struct SealedDocument<'a> {
 /// The digest of a text.
 #[must_use]
 pub fn digest(analyzer: &Analyzer, text: &str) -> Digest {
-    Digest { asks: asks(text), content_hash: analyzer.content_hash(text) }
+    Digest { asks: asks(text), told: AnswerKinds::told(text).bits(), content_hash: analyzer.content_hash(text) }
 }
 
 /// What is indexed of a message: its text, with the speaker's name in front.
@@ -75,6 +78,7 @@ impl MessageIndex {
             speaker,
             role: document.role,
             asks: document.digest.asks,
+            told: AnswerKinds::from_bits(document.digest.told),
             content_hash: document.digest.content_hash,
             is_live: true,
             terms: self.lexical.length(number),

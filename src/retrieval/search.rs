@@ -1,9 +1,10 @@
 //! One search: candidates by words and by vectors, their figures, the rerank.
 
 use super::dates::day_of;
+use super::fitted::Weights;
 use super::message_index::{Hit, MessageIndex, Mode, SearchRequest, SearchResult};
 use super::question::Question;
-use super::rerank::{self, ClosenessFigures, LexicalScale, MessageFigures, Scores};
+use super::rerank::{self, ClosenessFigures, HitFigures, LexicalScale, Scores};
 use super::timeline::{Entry, Timeline};
 use crate::error::Result;
 use crate::lexical::{AskedTerm, Figures, NONE, QuestionTerm, TermKind, Workspace};
@@ -27,7 +28,6 @@ const ASSUMED_BACKGROUND: (f32, f32) = (0.1, 8.0);
 struct Closeness {
     /// By document, raised by [`KNOWN`] so that 0 means unknown.
     similarities: Vec<f32>,
-    best_of_session: Vec<f32>,
     background: f32,
 }
 
@@ -42,13 +42,6 @@ impl Closeness {
     fn of(&self, document: u32) -> Option<f32> {
         let above = self.cosine(document)? - self.background;
         Some((above / (1.0 - self.background).max(0.05)).clamp(0.0, 1.0))
-    }
-
-    fn set(&mut self, head: u32, document: u32, similarity: f32) {
-        self.similarities[document as usize] = similarity + KNOWN;
-        let closeness = self.of(document).unwrap_or(0.0);
-        let best = &mut self.best_of_session[head as usize];
-        *best = best.max(closeness);
     }
 }
 
@@ -75,14 +68,13 @@ impl<'a> Search<'a> {
     }
 
     pub fn run(&mut self, workspace: &mut Workspace) -> Result<SearchResult> {
-        let (candidates, best_fused) = self.candidates(workspace)?;
+        let (candidates, scale) = self.candidates(workspace)?;
         self.learn_closeness(&candidates)?;
         let mode = if self.closeness.is_some() { Mode::Hybrid } else { Mode::Lexical };
         let confidence = self.confidence(&candidates);
-        let mut hits = self.rerank(&candidates, best_fused);
-        for hit in &mut hits {
-            hit.score *= confidence;
-        }
+        let mut hits = self.hits(&candidates, &scale);
+        let current = self.request.current_conversation;
+        rerank::score_hits(&mut hits, &Weights::FITTED, self.request.policy, confidence, current);
         let candidates = hits.len();
         hits.retain(|hit| hit.score > 0.0 && hit.score >= self.request.min_score);
         crate::sorting::sort_by(&mut hits, &|left, right| {
@@ -115,8 +107,8 @@ impl<'a> Search<'a> {
             && self.request.admits.is_none_or(|admits| admits(entry.conversation, entry.seq))
     }
 
-    /// What may be a hit, by words or by vector, with the figures of words; and the best of these, fused.
-    fn candidates(&self, workspace: &mut Workspace) -> Result<(Vec<Candidate>, f32)> {
+    /// What may be a hit, by words or by vector, with the figures of words, and what these are scaled by.
+    fn candidates(&self, workspace: &mut Workspace) -> Result<(Vec<Candidate>, LexicalScale)> {
         let entries = self.timeline().entries();
         let scope = self.index.scope(self.request.conversation);
         workspace.gather(&scope, &asked_terms(&self.question));
@@ -134,7 +126,6 @@ impl<'a> Search<'a> {
         let found = documents.into_iter().zip(figures);
         let mut candidates: Vec<Candidate> =
             found.map(|(document, figures)| Candidate { document, figures, fused: scale.fused(&figures) }).collect();
-        let best_fused = candidates.iter().map(|candidate| candidate.fused).fold(0.0, f32::max);
         if candidates.len() > LEXICAL_CANDIDATES {
             candidates.select_nth_unstable_by(LEXICAL_CANDIDATES, |left, right| {
                 self.order((left.fused, left.document), (right.fused, right.document))
@@ -142,7 +133,7 @@ impl<'a> Search<'a> {
             let rest = candidates.split_off(LEXICAL_CANDIDATES);
             candidates.extend(rest.into_iter().filter(|rest| nearest.binary_search(&rest.document).is_ok()));
         }
-        Ok((candidates, best_fused))
+        Ok((candidates, scale))
     }
 
     /// The nearest messages by vector, in order of their numbers.
@@ -194,11 +185,10 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        let mut closeness =
-            Closeness { similarities: vec![0.0; entries.len()], best_of_session: vec![0.0; entries.len()], background };
+        let mut closeness = Closeness { similarities: vec![0.0; entries.len()], background };
         for (document, similarity) in ids.iter().zip(vectors.similarities(vector, &ids)?) {
             if let Some(similarity) = similarity {
-                closeness.set(self.timeline().surroundings().head(*document), *document, similarity);
+                closeness.similarities[*document as usize] = similarity + KNOWN;
             }
         }
         self.closeness = Some(closeness);
@@ -222,42 +212,36 @@ impl<'a> Search<'a> {
         sampled.copied().collect()
     }
 
-    fn rerank(&self, candidates: &[Candidate], best_fused: f32) -> Vec<Hit> {
+    /// The candidates as hits, with all figures and without scores.
+    fn hits(&self, candidates: &[Candidate], scale: &LexicalScale) -> Vec<Hit> {
         let entries = self.timeline().entries();
-        let closenesses: Vec<Option<f32>> =
-            candidates.iter().map(|candidate| rerank::closeness(&self.closeness_figures(candidate.document))).collect();
-        let best_closeness = closenesses.iter().flatten().copied().fold(0.0, f32::max);
-        let identifiers = self.identifier_shares(candidates);
-        candidates
-            .iter()
-            .zip(closenesses)
-            .zip(identifiers)
-            .map(|((candidate, closeness), identifiers)| {
-                let Candidate { document, figures, fused } = candidate;
-                let entry = &entries[*document as usize];
-                let message = self.message_figures(entry, figures.coverage, identifiers);
-                let scores = Scores {
-                    semantic: closeness.map(|closeness| rerank::semantic(closeness, best_closeness, &message)),
-                    keyword: rerank::keyword(*fused, best_fused, &message),
-                    recency: message.age_days.map(|age| rerank::recency(age, self.request.policy)),
-                    reference: rerank::reference(&message),
+        let hit = |(candidate, identifiers): (&Candidate, f32)| {
+            let Candidate { document, figures, .. } = candidate;
+            let entry = &entries[*document as usize];
+            Hit {
+                document: *document,
+                conversation: entry.conversation,
+                seq: entry.seq,
+                score: 0.0,
+                content_hash: entry.content_hash,
+                scores: Scores {
                     message: figures.message,
                     window: figures.window,
                     session: figures.session,
-                    coverage: message.coverage,
+                    coverage: figures.coverage,
                     cosine: self.closeness.as_ref().and_then(|closeness| closeness.cosine(*document)),
-                };
-                let score = rerank::score(&scores, self.request.policy) * self.conversation_factor(entry);
-                Hit {
-                    document: *document,
-                    conversation: entry.conversation,
-                    seq: entry.seq,
-                    score,
-                    content_hash: entry.content_hash,
-                    scores,
-                }
-            })
-            .collect()
+                    ..Scores::default()
+                },
+                figures: HitFigures {
+                    lexical: scale.scaled(figures),
+                    closeness: self.closeness_figures(*document),
+                    identifiers,
+                    session_head: self.timeline().surroundings().head(*document),
+                    ..self.message_figures(entry)
+                },
+            }
+        };
+        candidates.iter().zip(self.identifier_shares(candidates)).map(hit).collect()
     }
 
     fn confidence(&self, candidates: &[Candidate]) -> f32 {
@@ -268,41 +252,31 @@ impl<'a> Search<'a> {
         rerank::confidence(coverage.fold(0.0, f32::max), best_closeness)
     }
 
-    fn conversation_factor(&self, entry: &Entry) -> f32 {
-        match self.request.current_conversation {
-            Some(current) if current != entry.conversation => self.request.policy.other_conversation_factor as f32,
-            _ => 1.0,
-        }
-    }
-
     fn closeness_figures(&self, document: u32) -> ClosenessFigures {
         let Some(closeness) = &self.closeness else { return ClosenessFigures::default() };
         let surroundings = self.timeline().surroundings();
-        let [previous, next, second_before, second_after] =
+        let [_, next, second_before, second_after] =
             surroundings.neighbours(document).map(|neighbour| closeness.of(neighbour).unwrap_or(0.0));
         ClosenessFigures {
             own: closeness.of(document),
-            previous,
             next,
-            second_before,
-            second_after,
-            best_of_session: closeness.best_of_session[surroundings.head(document) as usize],
+            second: (second_before + second_after) / 2.0,
             answered: surroundings.answered(document).and_then(|previous| closeness.of(previous)).unwrap_or(0.0),
         }
     }
 
-    fn message_figures(&self, entry: &Entry, coverage: f32, identifiers: f32) -> MessageFigures {
+    fn message_figures(&self, entry: &Entry) -> HitFigures {
         let day = day_of(entry.created_at_ms)
             .map_or(0.0, |day| self.question.times.iter().map(|time| time.fit(day)).fold(0.0, f32::max));
-        let age = (self.request.now_ms - entry.created_at_ms) / 86_400_000.0;
-        MessageFigures {
+        HitFigures {
             terms: entry.terms,
             asks: entry.asks,
-            coverage,
             is_named_speaker: self.is_named_speaker(entry),
-            identifiers,
             day,
-            age_days: Some(age as f32).filter(|age| self.question.asks_for_newest && age.is_finite()),
+            told: entry.told.and(self.question.asks_for),
+            age_days: ((self.request.now_ms - entry.created_at_ms) / 86_400_000.0) as f32,
+            is_newest_wanted: self.question.asks_for_newest,
+            ..HitFigures::default()
         }
     }
 

@@ -1,5 +1,6 @@
 //! Where each document stands: its conversation, its neighbours, its session.
 
+use super::answer_kinds::AnswerKinds;
 use crate::lexical::{NONE, Surroundings};
 use crate::message::{Role, Seq};
 use crate::sorted_map::SortedMap;
@@ -26,6 +27,8 @@ pub(super) struct Entry {
     pub role: Role,
     /// The text asks something.
     pub asks: bool,
+    /// What kinds of answers the text tells.
+    pub told: AnswerKinds,
     /// Hash of its text without regard to form.
     pub content_hash: u64,
     pub is_live: bool,
@@ -45,6 +48,7 @@ impl Entry {
             speaker: NO_SPEAKER,
             role: Role::System,
             asks: false,
+            told: AnswerKinds::default(),
             content_hash: 0,
             is_live: false,
             place: 0,

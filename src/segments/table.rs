@@ -40,6 +40,8 @@ pub struct RowDocument<'a> {
     pub speaker: Option<&'a str>,
     /// The text asks something.
     pub asks: bool,
+    /// Kinds of answers that the text tells, three bits.
+    pub told: u8,
     /// Hash of the text without regard to form.
     pub content_hash: u64,
 }
@@ -54,6 +56,8 @@ const VARIABLE: u16 = 1 << 7;
 const OWN_ID: u16 = 1 << 8;
 const FOLLOWS: u16 = 1 << 9;
 const SPEAKER: u16 = 1 << 10;
+/// The highest three are the kinds of answers.
+const TOLD_SHIFT: u32 = 13;
 
 const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
 
@@ -89,6 +93,7 @@ impl TableBuilder {
             (speaker.is_some(), SPEAKER),
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(role, |flags, (_, bit)| flags | bit);
+        let flags = flags | document.map_or(0, |document| u16::from(document.told) << TOLD_SHIFT);
         let speaker = speaker.map(|name| self.name(name));
         let bytes = &mut self.rows;
         bytes.extend(flags.to_le_bytes());
@@ -179,7 +184,8 @@ impl<'a> Table<'a> {
         let parent_seq = if has(FOLLOWS) { seq.checked_sub(1)? } else { reader.number().filter(|one| *one < seq)? };
         let speaker = if has(SPEAKER) { Some(*self.names.get(reader.number()? as usize)?) } else { None };
         let document = if has(DOCUMENT) {
-            Some(RowDocument { speaker, asks: has(ASKS), content_hash: u64::from_le_bytes(reader.eight()?) })
+            let told = (flags >> TOLD_SHIFT) as u8;
+            Some(RowDocument { speaker, asks: has(ASKS), told, content_hash: u64::from_le_bytes(reader.eight()?) })
         } else {
             None
         };

@@ -1,0 +1,71 @@
+//! The weights of the fitted ranking.
+
+/// Declares the weights once: their fields, what was fitted, and their names for the program that fits them.
+macro_rules! weights {
+    ($($(#[doc = $doc:literal])+ $name:ident: $value:literal,)+) => {
+        /// What each figure of a candidate counts in the fitted ranking. None is negative.
+        ///
+        /// Keyword weights are in units of the keyword signal and sum to 1, those of the semantic and the reference signal
+        /// in units of these; penalties are in units of the weighted sum of the signals with the default
+        /// [`RerankWeights`](crate::config::RerankWeights).
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct Weights {
+            $($(#[doc = $doc])+ pub $name: f32,)+
+        }
+
+        impl Weights {
+            /// What ships: fitted by `examples/eval` on all seven LoCoMo conversations, with Cranfield as a guard.
+            pub const FITTED: Self = Self { $($name: $value,)+ };
+            /// The names, in order.
+            pub const NAMES: &[&str] = &[$(stringify!($name),)+];
+
+            /// The weights by their place in [`Weights::NAMES`].
+            #[must_use]
+            pub fn fields_mut(&mut self) -> Vec<&mut f32> {
+                vec![$(&mut self.$name,)+]
+            }
+        }
+    };
+}
+
+weights! {
+    /// Keyword: BM25 of the message and two neighbours on each side.
+    window: 0.29,
+    /// Keyword: BM25 of the session.
+    session: 0.08,
+    /// Keyword: BM25 of the message before, where it asks: this one answers it.
+    answered: 0.18,
+    /// Keyword: BM25 of the message.
+    message: 0.05,
+    /// Keyword: share of the question's terms, by idf, that the message or its window has.
+    coverage: 0.40,
+    /// Semantic: closeness of the message.
+    closeness: 0.085,
+    /// Semantic: the same once more, for long messages: embeddings are the better signal for long texts and the worse one
+    /// for short ones.
+    closeness_if_long: 0.15,
+    /// Semantic: closeness of the message after it.
+    next: 0.065,
+    /// Semantic: closeness of the second messages before and after.
+    second: 0.1,
+    /// Semantic: closeness of the message before, where it asks.
+    answered_closeness: 0.125,
+    /// Reference: the question names its speaker or role.
+    speaker: 0.18,
+    /// Reference: its day fits a time that the question names.
+    day: 1.4,
+    /// Reference: share of the question's identifiers that stand in it.
+    identifiers: 0.35,
+    /// Reference: it tells a time, and the question asks for one.
+    tells_time: 0.5,
+    /// Reference: it has a number, and the question asks for one.
+    tells_number: 0.18,
+    /// Reference: it has a name, and the question asks for one.
+    tells_name: 0.26,
+    /// Penalty of a message without a word to say, less by the logarithm of its terms.
+    brevity: 0.07,
+    /// Penalty of a message that asks: it is less often the one that tells.
+    asks: 0.015,
+    /// The score of the session's best message, beside the message's own score.
+    session_best: 0.25,
+}
