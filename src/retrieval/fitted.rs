@@ -30,42 +30,43 @@ macro_rules! weights {
 
 weights! {
     /// Keyword: BM25 of the message and two neighbours on each side.
-    window: 0.29,
+    window: 0.247,
     /// Keyword: BM25 of the session.
-    session: 0.08,
+    session: 0.215,
     /// Keyword: BM25 of the message before, where it asks: this one answers it.
-    answered: 0.18,
+    answered: 0.151,
     /// Keyword: BM25 of the message.
-    message: 0.05,
-    /// Keyword: share of the question's terms, by idf, that the message or its window has.
-    coverage: 0.40,
+    message: 0.075,
+    /// Keyword: share of the question's terms, by idf, that the message or its window has; where the candidates are long,
+    /// BM25 of the message in its place.
+    coverage: 0.312,
     /// Semantic: closeness of the message.
-    closeness: 0.085,
-    /// Semantic: the same once more, for long messages: embeddings are the better signal for long texts and the worse one
-    /// for short ones.
-    closeness_if_long: 0.15,
+    closeness: 0.215,
+    /// Semantic: the same once more, where the candidates are long: embeddings are the better signal for long texts and the
+    /// worse one for short ones.
+    closeness_if_long: 0.7,
     /// Semantic: closeness of the message after it.
-    next: 0.065,
+    next: 0.124,
     /// Semantic: closeness of the second messages before and after.
-    second: 0.1,
+    second: 0.07,
     /// Semantic: closeness of the message before, where it asks.
-    answered_closeness: 0.125,
+    answered_closeness: 0.108,
     /// Reference: the question names its speaker or role.
-    speaker: 0.18,
+    speaker: 0.215,
     /// Reference: its day fits a time that the question names.
-    day: 1.4,
+    day: 1.031,
     /// Reference: share of the question's identifiers that stand in it.
     identifiers: 0.35,
     /// Reference: it tells a time, and the question asks for one.
-    tells_time: 0.5,
+    tells_time: 0.359,
     /// Reference: it has a number, and the question asks for one.
-    tells_number: 0.18,
+    tells_number: 0.131,
     /// Reference: it has a name, and the question asks for one.
-    tells_name: 0.26,
+    tells_name: 0.151,
     /// Penalty of a message without a word to say, less by the logarithm of its terms.
-    brevity: 0.07,
+    brevity: 0.054,
     /// Penalty of a message that asks: it is less often the one that tells.
-    asks: 0.015,
+    asks: 0.022,
     /// The score of the session's best message, beside the message's own score.
-    session_best: 0.25,
+    session_best: 0.122,
 }

@@ -35,8 +35,10 @@ const LEAST_IDEAL: f32 = 0.37;
 
 /// A message of so many terms says enough to be a good hit ("Wow, great!" stands in the middle of every good window).
 const ENOUGH_TERMS: f32 = 28.0;
-/// A message begins to be long at so many terms, and is long at so many.
-const LONG_TERMS: (f32, f32) = (24.0, 96.0);
+/// Where candidates have fewer terms than the first in the mean, messages are short; from the second on they are long, and
+/// the words that all questions have in common with them say less, embeddings more. It is a property of the search, so
+/// that no message is preferred for its length.
+const LONG_TERMS: (f32, f32) = (24.0, 72.0);
 
 /// How sure a search can be that anything in it is meant, by the best coverage of the question's terms and by the best
 /// closeness of a message: the square of the share of the way between the two marks, whichever is higher. Of LoCoMo
@@ -159,14 +161,14 @@ pub struct HitFigures {
 }
 
 impl HitFigures {
-    fn keyword(&self, weights: &Weights) -> f32 {
-        (fused(&self.lexical, weights) + weights.coverage * self.lexical.coverage).min(1.0)
+    /// `length`: how long the candidates are, 0 to 1.
+    fn keyword(&self, weights: &Weights, length: f32) -> f32 {
+        let coverage = (1.0 - length) * self.lexical.coverage + length * self.lexical.message;
+        (fused(&self.lexical, weights) + weights.coverage * coverage).min(1.0)
     }
 
-    fn semantic(&self, weights: &Weights) -> Option<f32> {
+    fn semantic(&self, weights: &Weights, length: f32) -> Option<f32> {
         let closeness = &self.closeness;
-        let (short, long) = LONG_TERMS;
-        let length = ((f32::from(self.terms) - short) / (long - short)).clamp(0.0, 1.0);
         let own = closeness.own? * (weights.closeness + weights.closeness_if_long * length);
         let around = weights.next * closeness.next + weights.second * closeness.second;
         Some((own + around + weights.answered_closeness * closeness.answered).min(1.0))
@@ -223,10 +225,13 @@ pub fn score_hits(
 }
 
 fn score_fitted(hits: &mut [Hit], weights: &Weights, policy: &RetrievalPolicy) {
+    let terms: f32 = hits.iter().map(|hit| f32::from(hit.figures.terms)).sum();
+    let (short, long) = LONG_TERMS;
+    let length = ((terms / (hits.len() as f32).max(1.0) - short) / (long - short)).clamp(0.0, 1.0);
     for hit in &mut *hits {
         let (figures, scores) = (&hit.figures, &mut hit.scores);
-        scores.semantic = figures.semantic(weights);
-        scores.keyword = figures.keyword(weights);
+        scores.semantic = figures.semantic(weights, length);
+        scores.keyword = figures.keyword(weights, length);
         scores.recency = figures.recency(policy).filter(|_| figures.is_newest_wanted);
         scores.reference = figures.reference(weights);
         scores.penalty = figures.penalty(weights);
