@@ -50,8 +50,8 @@ fn start() -> Weights {
         tells_time: 0.2,
         tells_number: 0.2,
         tells_name: 0.2,
-        brevity: 0.05,
-        asks: 0.02,
+        brevity: 0.2,
+        asks: 0.05,
         session_best: 0.2,
     }
 }
@@ -159,12 +159,13 @@ fn fit(cases: &mut [Case], left_out: Option<usize>) -> (Weights, f64) {
 }
 
 /// The same ranking with keyword weights that sum to 1.
-fn in_units(mut weights: Weights) -> Weights {
+fn in_units(weights: Weights) -> Weights {
     let sum = weights.window + weights.session + weights.answered + weights.message + weights.coverage;
-    // A share of scores has no unit.
-    let (session_best, identifiers) = (weights.session_best, weights.identifiers);
-    weights.fields_mut().into_iter().for_each(|weight| *weight /= sum.max(1e-6));
-    Weights { session_best, identifiers, ..weights }
+    let mut scaled = weights;
+    scaled.fields_mut().into_iter().for_each(|weight| *weight /= sum.max(1e-6));
+    // These are shares of scores, and have no unit; and what is not fitted stays.
+    let Weights { brevity, asks, session_best, identifiers, .. } = weights;
+    Weights { brevity, asks, session_best, identifiers, ..scaled }
 }
 
 /// The weights fitted without each conversation, by its id, and on all, as "all".

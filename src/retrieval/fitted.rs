@@ -6,8 +6,7 @@ macro_rules! weights {
         /// What each figure of a candidate counts in the fitted ranking. None is negative.
         ///
         /// Keyword weights are in units of the keyword signal and sum to 1, those of the semantic and the reference signal
-        /// in units of these; penalties are in units of the weighted sum of the signals with the default
-        /// [`RerankWeights`](crate::config::RerankWeights).
+        /// in units of these, for the default [`RerankWeights`](crate::config::RerankWeights).
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct Weights {
             $($(#[doc = $doc])+ pub $name: f32,)+
@@ -63,10 +62,10 @@ weights! {
     tells_number: 0.131,
     /// Reference: it has a name, and the question asks for one.
     tells_name: 0.151,
-    /// Penalty of a message without a word to say, less by the logarithm of its terms.
-    brevity: 0.054,
-    /// Penalty of a message that asks: it is less often the one that tells.
-    asks: 0.022,
+    /// Share of the score that a message without a word to say loses, less by the logarithm of its terms.
+    brevity: 0.216,
+    /// Share that a message loses that asks: it is less often the one that tells.
+    asks: 0.088,
     /// The score of the session's best message, beside the message's own score.
     session_best: 0.122,
 }

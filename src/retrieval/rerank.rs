@@ -14,14 +14,15 @@
 //! - *recency* counts only where the question asks for what is newest ("the latest", "yesterday"): plain recency costs 4
 //!   points of recall on LoCoMo. Among equals the newest is first.
 //!
-//! Short messages and such that ask lose a little; then the best message of a session lends to the others of it.
+//! Short messages and such that ask lose a share; then the best message of a session lends to the others of it.
 //!
 //! **Seeds.** The plain reading of the same weights: cosine and the message's BM25 scaled from lowest to highest, recency
 //! always, reference where the question names the speaker, the day or an identifier. It is measured beside the fitted
 //! one (BENCHMARKS.md).
 //!
-//! Either mean is multiplied by the search's confidence: relative signals say which message is best, not whether any is
-//! good.
+//! Last, either mean is divided by the best one and multiplied by the search's confidence: the mean says which message is
+//! best, not whether any is good. So the best hit has the search's confidence as its score, and a floor on the score means
+//! both "nothing like this was said" and "much weaker than the best".
 
 use super::answer_kinds::AnswerKinds;
 use super::fitted::Weights;
@@ -64,9 +65,9 @@ pub struct Scores {
     pub recency: Option<f32>,
     /// What the question names or asks for.
     pub reference: f32,
-    /// What the weighted mean lost because the message is short or asks.
+    /// Share of the weighted mean that was lost because the message is short or asks.
     pub penalty: f32,
-    /// Best score of a message of its session, before confidence.
+    /// Best mean of a message of its session.
     pub session_best: f32,
     /// Raw BM25 of the message, 0 and up.
     pub message: f32,
@@ -186,7 +187,7 @@ impl HitFigures {
 
     fn penalty(&self, weights: &Weights) -> f32 {
         let substance = (f32::from(self.terms).ln_1p() / ENOUGH_TERMS.ln_1p()).min(1.0);
-        weights.brevity * (1.0 - substance) + weights.asks * f32::from(u8::from(self.asks))
+        (weights.brevity * (1.0 - substance) + weights.asks * f32::from(u8::from(self.asks))).min(1.0)
     }
 
     /// Halves with every half-life; 1 for what is from the future.
@@ -216,8 +217,9 @@ pub fn score_hits(
         RankingChoice::Fitted => score_fitted(hits, weights, policy),
         RankingChoice::Seeds => score_seeds(hits, policy),
     }
+    let best = hits.iter().map(|hit| hit.score).fold(f32::MIN_POSITIVE, f32::max);
     for hit in hits {
-        hit.score *= confidence;
+        hit.score *= confidence / best;
         if current.is_some_and(|current| current != hit.conversation) {
             hit.score *= policy.other_conversation_factor as f32;
         }
@@ -235,7 +237,7 @@ fn score_fitted(hits: &mut [Hit], weights: &Weights, policy: &RetrievalPolicy) {
         scores.recency = figures.recency(policy).filter(|_| figures.is_newest_wanted);
         scores.reference = figures.reference(weights);
         scores.penalty = figures.penalty(weights);
-        hit.score = mean(scores, policy);
+        hit.score = mean(scores, policy) * (1.0 - scores.penalty);
     }
     let mut sessions: Vec<(u32, f32)> = hits.iter().map(|hit| (hit.figures.session_head, hit.score)).collect();
     crate::sorting::sort_by(&mut sessions, &|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
@@ -261,7 +263,7 @@ fn score_seeds(hits: &mut [Hit], policy: &RetrievalPolicy) {
     }
 }
 
-/// Weighted mean of the signals that there are, less the penalty, 0 to 1.
+/// Weighted mean of the signals that there are, 0 to 1.
 fn mean(scores: &Scores, policy: &RetrievalPolicy) -> f32 {
     let weights = &policy.weights;
     let signals = [
@@ -274,7 +276,7 @@ fn mean(scores: &Scores, policy: &RetrievalPolicy) -> f32 {
         Some(signal) => (sum + weight * signal, total + weight),
         None => (sum, total),
     });
-    if total > 0.0 { ((sum - scores.penalty) / total).clamp(0.0, 1.0) } else { 0.0 }
+    if total > 0.0 { (sum / total).clamp(0.0, 1.0) } else { 0.0 }
 }
 
 /// Confidence of a search, 0 to 1: every score is multiplied by it, so that it changes no order but lets a floor on the
