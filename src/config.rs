@@ -170,7 +170,9 @@ pub struct RetrievalPolicy {
     pub after: u32,
     /// Most hits considered for one context.
     pub top_k: u32,
-    /// Hits below this final score (0 to 1) are left out: nothing relevant is better than something irrelevant.
+    /// Hits below this final score (0 to 1) are left out: nothing relevant is better than something irrelevant. The best
+    /// hit's score is the search's confidence, so this is a floor on both that and a hit's share of the best. .25 costs
+    /// half a point of recall by words and none with MiniLM vectors (BENCHMARKS.md has the curve).
     pub min_score: f64,
     /// How the signals of the rerank are computed.
     pub ranking: RankingChoice,
@@ -208,7 +210,7 @@ impl Default for RetrievalPolicy {
             before: 2,
             after: 2,
             top_k: 64,
-            min_score: 0.15,
+            min_score: 0.25,
             ranking: RankingChoice::Fitted,
             weights: RerankWeights::default(),
             recency_half_life_days: 30.0,

@@ -92,13 +92,17 @@ export interface Scores {
   keyword?: number;
   /** Age; `null` where the question does not ask for what is newest. */
   recency?: number | null;
-  /** The question names something of the message. */
+  /** The question names something of the message, or asks for a kind of thing that it tells. */
   reference?: number;
+  /** Share of the weighted mean that was lost because the message is short or asks. */
+  penalty?: number;
+  /** Best weighted mean of a message of the same session; it lends to the others. */
+  sessionBest?: number;
   /** BM25 of the message, 0 and up. */
   message?: number;
   /** BM25 of the message and its neighbours, 0 and up. */
   window?: number;
-  /** BM25 of its conversation, 0 and up. */
+  /** BM25 of its session, 0 and up. */
   session?: number;
   /** Share of the question's terms, weighted by rarity, that is found in the message. */
   coverage?: number;

@@ -29,15 +29,18 @@ export interface RecentPolicy {
   keepRatio?: number;
 }
 
-/** Weights of the rerank signals, each 0 to 1. */
+/** Weights of the rerank signals, each 0 to 1. A hit's score starts as their weighted mean. */
 export interface RerankWeights {
   /** Vector similarity. Default 0.45. */
   semantic?: number;
   /** Lexical match at message, window and session level. Default 0.25. */
   keyword?: number;
-  /** Age. Default 0.15. */
+  /** Age. With the fitted ranking it counts only where the question asks for what is newest. Default 0.15. */
   recency?: number;
-  /** The question names something of the message: an identifier, a quoted phrase, a speaker. Default 0.15. */
+  /**
+   * The question names something of the message (an identifier, a speaker or role, its day) or asks for a kind of thing
+   * that it tells (a time, a number, a name). Default 0.15.
+   */
   reference?: number;
 }
 
@@ -51,8 +54,17 @@ export interface RetrievalPolicy {
   after?: number;
   /** Most hits considered for one context; of these, what has room is read. Default 64. */
   topK?: number;
-  /** Hits below this final score are left out. 0 to 1, default 0.15. */
+  /**
+   * Hits below this final score are left out. The best hit's score says how sure the search is that anything in it is
+   * meant, the others' are in proportion. 0 to 1, default 0.25.
+   */
   minScore?: number;
+  /**
+   * How the signals are computed. `"fitted"`: from the message, its surroundings and its session, by constants fitted on
+   * real conversations so that the default weights serve. `"seeds"`: the plain reading of the weights, that is scaled cosine,
+   * BM25 of the message, age always, what the question names; 20 points of recall weaker on chats. Default `"fitted"`.
+   */
+  ranking?: "fitted" | "seeds";
   /** Weights of the rerank. */
   weights?: RerankWeights;
   /** Half-life of the recency signal, in days. 0.001 to 1,000,000, default 30. */
