@@ -106,7 +106,7 @@ fn asked(question: &[usize]) -> Vec<AskedTerm> {
     question.iter().map(|word| AskedTerm { hash: hash_term(WORDS[*word]), is_optional: false }).collect()
 }
 
-fn values(figures: &Figures) -> [f32; 6] {
+fn values(figures: &Figures) -> [f32; 5] {
     [figures.message, figures.window, figures.session, figures.answered, figures.coverage]
 }
 

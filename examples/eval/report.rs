@@ -108,10 +108,12 @@ fn gate_retrieves(index: &MessageIndex, conversation: &Conversation, question: &
     let first = conversation.turns.len().saturating_sub(20);
     let seqs = first as u32 + 1..=conversation.turns.len() as u32;
     let recent: Vec<u32> = seqs.filter_map(|seq| index.find(question.conversation as u32, seq)).collect();
+    let admits = |number: u32, seq: u32| number == question.conversation as u32 && seq as usize <= first;
     decide(&GateRequest {
         question: &question.text,
         choice: RetrievalChoice::Auto,
         recent: &recent,
+        admits: &admits,
         messages_outside: conversation.turns.len() - recent.len(),
         index,
     })

@@ -29,43 +29,43 @@ macro_rules! weights {
 
 weights! {
     /// Keyword: BM25 of the message and two neighbours on each side.
-    window: 0.247,
+    window: 0.248,
     /// Keyword: BM25 of the session.
-    session: 0.215,
+    session: 0.198,
     /// Keyword: BM25 of the message before, where it asks: this one answers it.
-    answered: 0.151,
+    answered: 0.158,
     /// Keyword: BM25 of the message.
-    message: 0.075,
+    message: 0.079,
     /// Keyword: share of the question's terms, by idf, that the message or its window has; where the candidates are long,
     /// BM25 of the message in its place.
-    coverage: 0.312,
+    coverage: 0.317,
     /// Semantic: closeness of the message.
-    closeness: 0.215,
+    closeness: 0.198,
     /// Semantic: the same once more, where the candidates are long: embeddings are the better signal for long texts and the
     /// worse one for short ones.
-    closeness_if_long: 0.7,
+    closeness_if_long: 0.743,
     /// Semantic: closeness of the message after it.
-    next: 0.124,
+    next: 0.099,
     /// Semantic: closeness of the second messages before and after.
-    second: 0.07,
+    second: 0.079,
     /// Semantic: closeness of the message before, where it asks.
-    answered_closeness: 0.108,
+    answered_closeness: 0.124,
     /// Reference: the question names its speaker or role.
-    speaker: 0.215,
+    speaker: 0.198,
     /// Reference: its day fits a time that the question names.
-    day: 1.031,
+    day: 0.792,
     /// Reference: share of the question's identifiers that stand in it.
     identifiers: 0.35,
     /// Reference: it tells a time, and the question asks for one.
-    tells_time: 0.359,
+    tells_time: 0.396,
     /// Reference: it has a number, and the question asks for one.
-    tells_number: 0.131,
+    tells_number: 0.127,
     /// Reference: it has a name, and the question asks for one.
-    tells_name: 0.151,
+    tells_name: 0.158,
     /// Share of the score that a message without a word to say loses, less by the logarithm of its terms.
-    brevity: 0.216,
+    brevity: 0.313,
     /// Share that a message loses that asks: it is less often the one that tells.
-    asks: 0.088,
+    asks: 0.1,
     /// The score of the session's best message, beside the message's own score.
-    session_best: 0.122,
+    session_best: 0.25,
 }
