@@ -56,7 +56,7 @@ export interface RetrievalPolicy {
   topK?: number;
   /**
    * Hits below this final score are left out. The best hit's score says how sure the search is that anything in it is
-   * meant, the others' are in proportion. 0 to 1, default 0.25.
+   * meant, the others' are in proportion; with a floor, those below half of the best are left out too. 0 to 1, default 0.25.
    */
   minScore?: number;
   /**
