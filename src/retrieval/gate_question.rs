@@ -115,7 +115,10 @@ impl GateQuestion {
         read.is_about_answer = !read.is_self_contained && is_short && (has(words::EDIT) || has(words::CORRECTION));
         read.is_personal = has(words::PERSONAL);
         let is_own_task = read.is_self_contained || read.is_about_answer || read.is_creative;
-        read.asks_for_user = has(words::US) || !is_own_task && (has(words::ADVICE) || !asks && has(words::COMPOSE));
+        // "Write a letter of thanks" says all that it needs; "write the letter" and "write me a letter" do not.
+        let is_for_anybody = has(words::COMPOSE_ANY) && !has(words::DEFINITE) && !read.is_personal && !has_name;
+        let composes = !asks && has(words::COMPOSE) && !is_for_anybody;
+        read.asks_for_user = has(words::US) || !is_own_task && (has(words::ADVICE) || composes);
         read
     }
 

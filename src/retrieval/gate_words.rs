@@ -307,6 +307,11 @@ pub(super) const ARITHMETIC: &str = concat!(
     "คูณ|หาร|เปอร์เซ็นต์",
 );
 
+/// Asks for a text of a kind. With nothing definite beside it (see [`DEFINITE`]), for one that knows nothing of the user.
+pub(super) const COMPOSE_ANY: &str = "write a|write an|draft a|draft an|compose a|schreib einen|schreib eine|schreib ein|escribe un|escribe una|ecris un|ecris une";
+/// Points at somebody or something known.
+pub(super) const DEFINITE: &str = "me|the|this|that|these|mir|den|die|das|diese|el|la|los|las|le|les";
+
 /// The user with others, for whom something is asked.
 pub(super) const US: &str = "we|us|wir|uns|nos|nous|hacemos|podemos|tenemos|vamos|estamos";
 
@@ -360,6 +365,8 @@ mod tests {
             US,
             ADVICE,
             COMPOSE,
+            COMPOSE_ANY,
+            DEFINITE,
             CREATIVE,
             ARITHMETIC,
             FUNCTION,
