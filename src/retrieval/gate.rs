@@ -430,8 +430,11 @@ mod tests {
         // Sure: the search's own doubt is taken out, and what is far below the best stays out.
         assert!((decision(1.0).floor(0.15, 0.1, 0.05) - 0.03).abs() < 1e-9);
         assert!((decision(1.0).floor(0.15, 0.1, 0.01) - 0.015).abs() < 1e-9);
-        // A search that is sure itself has the usual floor.
-        assert_eq!(decision(1.0).floor(0.15, 1.0, 0.9), 0.15);
+        // A search that is sure itself has the usual floor, or half of its best hit's score where that is more.
+        assert_eq!(decision(1.0).floor(0.15, 1.0, 0.2), 0.15);
+        assert_eq!(decision(1.0).floor(0.15, 1.0, 0.9), 0.45);
+        // A caller that wants everything gets everything.
+        assert_eq!(decision(0.0).floor(0.0, 1.0, 0.9), 0.0);
     }
 
     proptest! {
