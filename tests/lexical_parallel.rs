@@ -69,7 +69,7 @@ fn recalls(index: &MessageIndex, language: usize, dress: &dyn Fn(&str) -> String
 
 /// How far a language may be below English, in points, at rank 1, 5 and 10. The goal is 5 points of recall at 10; at 1
 /// mostly the message that asks stands before the one that answers.
-const MARGINS: [f64; 3] = [12.0, 5.0, 5.0];
+const MARGINS: [f64; 3] = [20.0, 5.0, 5.0];
 
 #[test]
 fn each_language_finds_as_much_as_english() {

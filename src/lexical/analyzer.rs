@@ -10,7 +10,8 @@ use std::borrow::Cow;
 /// anew. It covers what this file, the folding, the stemmer and its irregular forms, the stop words and the function
 /// words say. NFKC is the host's: newer Unicode tables change terms only for characters that were not assigned before.
 /// Version 2 takes the endings off Hangul words and gives dates, numbers, versions and hashes in common forms.
-pub const ANALYZER_VERSION: u32 = 2;
+/// Version 3: what a message tells and asks, which is kept beside its terms.
+pub const ANALYZER_VERSION: u32 = 3;
 
 /// Longest piece that is cut into sub-words. Longer ones (base64, minified code) are one term.
 const MAX_SPLIT_BYTES: usize = 64;

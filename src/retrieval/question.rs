@@ -189,9 +189,12 @@ pub(super) fn is_technical(compound: &str) -> bool {
         || !compound.contains('-')
 }
 
-/// Whether a text asks something: a question mark of any script in it.
+/// Words that ask in Thai, which is written without question marks.
+const THAI_ASKS: &[&str] = &["ไหม", "อะไร", "ที่ไหน", "เมื่อไ", "เท่าไ", "ใคร", "ทำไม", "ยังไง", "อย่างไร", "กี่", "หรือเปล่า"];
+
+/// Whether a text asks something: a question mark of any script in it, or in Thai a word that asks.
 pub(super) fn asks(text: &str) -> bool {
-    text.contains(['?', '？', '؟', '\u{37E}', '⸮'])
+    text.contains(['?', '？', '؟', '\u{37E}', '⸮']) || THAI_ASKS.iter().any(|word| text.contains(word))
 }
 
 #[cfg(test)]
