@@ -33,16 +33,17 @@ fn order_by(len: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize
     }
     let mut width = 1;
     while width < len {
-        order = order.chunks(width.saturating_mul(2)).flat_map(|pair| merged(pair, width, compare)).collect();
+        let mut out = Vec::with_capacity(len);
+        order.chunks(width.saturating_mul(2)).for_each(|pair| merge(pair, width, compare, &mut out));
+        order = out;
         width = width.saturating_mul(2);
     }
     order
 }
 
-/// Two sorted runs, the first `width` long, as one.
-fn merged(runs: &[usize], width: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
+/// Appends two sorted runs, the first `width` long, as one.
+fn merge(runs: &[usize], width: usize, compare: &dyn Fn(usize, usize) -> Ordering, out: &mut Vec<usize>) {
     let (mut left, mut right) = runs.split_at(width.min(runs.len()));
-    let mut out = Vec::with_capacity(runs.len());
     while let ([one, left_rest @ ..], [other, right_rest @ ..]) = (left, right) {
         if compare(*one, *other) == Ordering::Greater {
             out.push(*other);
@@ -54,7 +55,6 @@ fn merged(runs: &[usize], width: usize, compare: &dyn Fn(usize, usize) -> Orderi
     }
     out.extend_from_slice(left);
     out.extend_from_slice(right);
-    out
 }
 
 /// Moves what stands at `order[at]` to `at`, for every `at`, by swaps along the cycles.

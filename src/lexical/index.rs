@@ -298,6 +298,21 @@ impl LexicalIndex {
         }
     }
 
+    /// Which of the documents, given in ascending order, hold the term: their positions, ascending.
+    #[must_use]
+    pub fn holders_among(&self, term: u64, documents: &[u32]) -> Vec<usize> {
+        let (Some(first), Some(last)) = (documents.first(), documents.last()) else { return Vec::new() };
+        let mut found = Vec::new();
+        let mut next = 0;
+        self.for_each_in(term, (*first, last.saturating_add(1)), |document, _| {
+            next += documents[next..].iter().take_while(|wanted| **wanted < document).count();
+            if documents.get(next) == Some(&document) {
+                found.push(next);
+            }
+        });
+        found
+    }
+
     /// How many documents hold the term.
     #[must_use]
     pub fn document_frequency(&self, term: u64) -> usize {

@@ -7,7 +7,7 @@ use super::question::Question;
 use super::rerank::{self, ClosenessFigures, HitFigures, LexicalScale, Scores};
 use super::timeline::{Entry, Timeline};
 use crate::error::Result;
-use crate::lexical::{AskedTerm, Figures, NONE, QuestionTerm, TermKind, Workspace};
+use crate::lexical::{AskedTerm, Figures, QuestionTerm, TermKind, Workspace};
 
 /// Candidates that each list gives to the rerank.
 const LEXICAL_CANDIDATES: usize = 256;
@@ -26,22 +26,24 @@ const ASSUMED_BACKGROUND: (f32, f32) = (0.1, 8.0);
 
 /// Similarities that a search knows.
 struct Closeness {
-    /// By document, raised by [`KNOWN`] so that 0 means unknown.
-    similarities: Vec<f32>,
+    /// Cosines of each candidate and its neighbours, in the candidates' order; `None` where there is no vector.
+    cosines: Vec<[Option<f32>; AROUND]>,
     background: f32,
 }
 
-const KNOWN: f32 = 2.0;
+/// A message and its neighbours.
+const AROUND: usize = 5;
 
 impl Closeness {
-    fn cosine(&self, document: u32) -> Option<f32> {
-        self.similarities.get(document as usize).filter(|raised| **raised > 0.0).map(|raised| raised - KNOWN)
+    /// How far a similarity is from the background towards 1.
+    fn above_background(&self, cosine: f32) -> f32 {
+        ((cosine - self.background) / (1.0 - self.background).max(0.05)).clamp(0.0, 1.0)
     }
 
-    /// How far the similarity is from the background towards 1; `None` where it is unknown.
-    fn of(&self, document: u32) -> Option<f32> {
-        let above = self.cosine(document)? - self.background;
-        Some((above / (1.0 - self.background).max(0.05)).clamp(0.0, 1.0))
+    /// The same of a candidate and its neighbours; `None` where it is unknown.
+    fn around(&self, candidate: usize) -> [Option<f32>; AROUND] {
+        let cosines = self.cosines.get(candidate).copied().unwrap_or_default();
+        cosines.map(|cosine| cosine.map(|cosine| self.above_background(cosine)))
     }
 }
 
@@ -151,21 +153,31 @@ impl<'a> Search<'a> {
 
     /// The messages that may be hits, where the conversations that they are of hold no more messages than this.
     fn few_allowed(&self, most: usize, admits: &dyn Fn(u32) -> bool) -> Option<Vec<u32>> {
-        let tracks = || {
-            let is_open = |id: u32| match self.request.conversation {
-                Some(only) => only == id,
-                None => self.request.filter.conversations.is_none_or(|admits| admits(id)),
-            };
-            self.timeline().tracks().filter(move |(id, _)| is_open(**id)).flat_map(|(_, track)| &track.documents)
+        let most = most.max(SEARCHED_AT_ONCE);
+        let is_open = |id: u32| self.request.filter.conversations.is_none_or(|admits| admits(id));
+        let open = |documents: &mut dyn FnMut(&[u32]) -> bool| match self.request.conversation {
+            Some(only) => self.timeline().track(only).is_none_or(|track| documents(&track.documents)),
+            None => self.timeline().tracks().all(|(id, track)| !is_open(*id) || documents(&track.documents)),
         };
-        let are_few = tracks().nth(most.max(SEARCHED_AT_ONCE)).is_none();
-        are_few.then(|| tracks().copied().filter(|document| admits(*document)).collect())
+        let mut count = 0;
+        let are_few = open(&mut |documents| {
+            count += documents.len();
+            count <= most
+        });
+        if !are_few {
+            return None;
+        }
+        let mut found = Vec::new();
+        open(&mut |documents| {
+            found.extend(documents.iter().copied().filter(|document| admits(*document)));
+            true
+        });
+        Some(found)
     }
 
     /// Learns the similarities of all candidates and their neighbours.
     fn learn_closeness(&mut self, candidates: &[Candidate]) -> Result<()> {
         let (Some(vectors), Some(vector)) = (&self.index.vectors, self.request.vector) else { return Ok(()) };
-        let entries = self.timeline().entries();
         let sample = self.background_sample();
         let mut known: Vec<f32> = vectors.similarities(vector, &sample)?.into_iter().flatten().collect();
         // Summed in an order of its own, so that the sum is the same to the last bit.
@@ -175,23 +187,14 @@ impl<'a> Search<'a> {
         }
         let (assumed, weight) = ASSUMED_BACKGROUND;
         let background = (known.iter().sum::<f32>() + assumed * weight) / (known.len() as f32 + weight);
-        let mut is_asked_for = vec![false; entries.len()];
-        let mut ids = Vec::new();
+        let surroundings = self.timeline().surroundings();
+        let mut ids = Vec::with_capacity(candidates.len() * AROUND);
         for candidate in candidates {
-            let neighbours = self.timeline().surroundings().neighbours(candidate.document);
-            for document in [candidate.document].into_iter().chain(neighbours) {
-                if document != NONE && !std::mem::replace(&mut is_asked_for[document as usize], true) {
-                    ids.push(document);
-                }
-            }
+            ids.push(candidate.document);
+            ids.extend(surroundings.neighbours(candidate.document));
         }
-        let mut closeness = Closeness { similarities: vec![0.0; entries.len()], background };
-        for (document, similarity) in ids.iter().zip(vectors.similarities(vector, &ids)?) {
-            if let Some(similarity) = similarity {
-                closeness.similarities[*document as usize] = similarity + KNOWN;
-            }
-        }
-        self.closeness = Some(closeness);
+        let cosines = vectors.similarities(vector, &ids)?.as_chunks().0.to_vec();
+        self.closeness = Some(Closeness { cosines, background });
         Ok(())
     }
 
@@ -215,7 +218,7 @@ impl<'a> Search<'a> {
     /// The candidates as hits, with all figures and without scores.
     fn hits(&self, candidates: &[Candidate], scale: &LexicalScale) -> Vec<Hit> {
         let entries = self.timeline().entries();
-        let hit = |(candidate, identifiers): (&Candidate, f32)| {
+        let hit = |(at, (candidate, identifiers)): (usize, (&Candidate, f32))| {
             let Candidate { document, figures, .. } = candidate;
             let entry = &entries[*document as usize];
             Hit {
@@ -229,39 +232,40 @@ impl<'a> Search<'a> {
                     window: figures.window,
                     session: figures.session,
                     coverage: figures.coverage,
-                    cosine: self.closeness.as_ref().and_then(|closeness| closeness.cosine(*document)),
+                    cosine: self.closeness.as_ref().and_then(|closeness| closeness.cosines.get(at)?[0]),
                     ..Scores::default()
                 },
                 figures: HitFigures {
                     lexical: scale.scaled(figures),
-                    closeness: self.closeness_figures(*document),
+                    closeness: self.closeness_figures(at, *document),
                     identifiers,
                     session_head: self.timeline().surroundings().head(*document),
                     ..self.message_figures(entry)
                 },
             }
         };
-        candidates.iter().zip(self.identifier_shares(candidates)).map(hit).collect()
+        candidates.iter().zip(self.identifier_shares(candidates)).enumerate().map(hit).collect()
     }
 
     fn confidence(&self, candidates: &[Candidate]) -> f32 {
         let coverage = candidates.iter().map(|candidate| candidate.figures.coverage);
-        let best_closeness = self.closeness.as_ref().map(|closeness| {
-            candidates.iter().filter_map(|candidate| closeness.of(candidate.document)).fold(0.0, f32::max)
-        });
+        let best_closeness = self
+            .closeness
+            .as_ref()
+            .map(|closeness| (0..candidates.len()).filter_map(|at| closeness.around(at)[0]).fold(0.0, f32::max));
         rerank::confidence(coverage.fold(0.0, f32::max), best_closeness)
     }
 
-    fn closeness_figures(&self, document: u32) -> ClosenessFigures {
+    fn closeness_figures(&self, at: usize, document: u32) -> ClosenessFigures {
         let Some(closeness) = &self.closeness else { return ClosenessFigures::default() };
-        let surroundings = self.timeline().surroundings();
-        let [_, next, second_before, second_after] =
-            surroundings.neighbours(document).map(|neighbour| closeness.of(neighbour).unwrap_or(0.0));
+        let around = closeness.around(at);
+        let [_, previous, next, second_before, second_after] = around.map(|neighbour| neighbour.unwrap_or(0.0));
+        let answers = self.timeline().surroundings().answered(document).is_some();
         ClosenessFigures {
-            own: closeness.of(document),
+            own: around[0],
             next,
             second: (second_before + second_after) / 2.0,
-            answered: surroundings.answered(document).and_then(|previous| closeness.of(previous)).unwrap_or(0.0),
+            answered: if answers { previous } else { 0.0 },
         }
     }
 
@@ -295,13 +299,12 @@ impl<'a> Search<'a> {
         }
         let mut sorted: Vec<(u32, usize)> = candidates.iter().map(|candidate| candidate.document).zip(0..).collect();
         crate::sorting::sort(&mut sorted);
+        let documents: Vec<u32> = sorted.iter().map(|(document, _)| *document).collect();
         let each = 1.0 / self.question.identifiers.len() as f32;
         for identifier in &self.question.identifiers {
-            self.index.lexical.for_each_posting(*identifier, |document, _| {
-                if let Ok(found) = sorted.binary_search_by_key(&document, |(candidate, _)| *candidate) {
-                    shares[sorted[found].1] += each;
-                }
-            });
+            for found in self.index.lexical.holders_among(*identifier, &documents) {
+                shares[sorted[found].1] += each;
+            }
         }
         shares
     }
