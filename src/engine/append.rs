@@ -285,7 +285,7 @@ impl Engine {
         })?;
         let stored = Stored::new(placed.record)?;
         commit.puts.push((Store::Conversations, key![id], stored.record()));
-        if !self.host.storage.commit(commit).await? {
+        if !self.commit(commit).await? {
             self.refresh(id).await?;
             return Ok(None);
         }

@@ -6,7 +6,7 @@
 //! a message came from a segment. Whatever cannot be read of a segment is left out, and the segment is made again.
 
 use super::Engine;
-use super::loading::{embedded_until, embedded_with, model_of};
+use super::loading::{embedded_until, embedded_with, unread_vectors};
 use super::sealing::{LEAST_SEALED, message_maker};
 use super::segment_catalogue::{Catalogue, Segment};
 use super::state::{Conversation, MessageMeta, State};
@@ -58,7 +58,8 @@ impl Engine {
     /// Takes the vector segments in, once, where vectors of many messages of a conversation, or of all, are to be read.
     /// The messages should be here.
     pub(super) async fn attach_vectors_for(&self, only: Option<&str>) -> Result<()> {
-        let unread = |one: &Conversation| self.unread_vectors(one);
+        let model = self.model();
+        let unread = |one: &Conversation| unread_vectors(one, model.as_deref());
         if self.vectors_attached.get() || self.sum(only, &unread) <= LEAST_SEALED {
             return Ok(());
         }
@@ -121,7 +122,7 @@ impl Engine {
 
     /// One segment after the other: the index keeps its rows in a place of its own.
     async fn attach_vectors(&self, catalogue: &Catalogue) -> Result<()> {
-        let Some(model) = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder)) else { return Ok(()) };
+        let Some(model) = self.model() else { return Ok(()) };
         let segments = catalogue.made_by(SegmentKind::Vectors, &model);
         let taken = {
             let runs: Vec<&[SegmentRun]> = segments.iter().map(|segment| segment.record.runs.as_slice()).collect();

@@ -254,7 +254,7 @@ impl Engine {
             commit.puts.push((Store::Jobs, job_key(kind, &new.id), job.record()));
             jobs.push(job);
         }
-        if !self.host.storage.commit(commit).await? {
+        if !self.commit(commit).await? {
             return Ok(None);
         }
         let view = ConversationView::from(&record.value);
@@ -328,7 +328,7 @@ impl Engine {
                 strict: true,
                 ..Commit::default()
             };
-            if self.host.storage.commit(commit).await? {
+            if self.commit(commit).await? {
                 let view = ConversationView::from(&stored.value);
                 self.state.borrow_mut().put_conversation(stored);
                 return Ok(view);

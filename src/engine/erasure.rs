@@ -96,7 +96,7 @@ impl Engine {
         let counters = Stored::new(counters)?;
         commit.puts.push((Store::Meta, key![FACT_COUNTERS], counters.record()));
         self.forget_all_segments(&mut commit).await?;
-        self.host.storage.commit(commit).await?;
+        self.commit(commit).await?;
         let mut state = State::new(&self.host, &self.options.policy);
         state.fact_counters = Some(counters);
         *self.state.borrow_mut() = state;
@@ -136,7 +136,7 @@ impl Engine {
             if !facts.is_empty() {
                 erased.insert(Store::Facts.name().to_owned(), facts.len().into());
             }
-            if self.host.storage.commit(commit).await? {
+            if self.commit(commit).await? {
                 let state = &mut *self.state.borrow_mut();
                 state.remove_conversation(id);
                 state.index.sweep();
@@ -156,7 +156,7 @@ impl Engine {
             let facts = vec![self.existing_fact(id)?.id];
             let mut commit = Commit { strict: true, ..Commit::default() };
             let counters = self.delete_facts(&facts, &[], &mut commit).await?;
-            if self.host.storage.commit(commit).await? {
+            if self.commit(commit).await? {
                 forget_in_memory(&mut self.state.borrow_mut(), &facts, counters);
                 let mut erased = serde_json::Map::new();
                 erased.insert(Store::Facts.name().to_owned(), 1.into());

@@ -39,6 +39,7 @@ pub(super) const FACT_COUNTERS: &str = "facts";
 impl Engine {
     pub(super) async fn load_small_records(&self) -> Result<()> {
         self.check_schema().await?;
+        let stamp = self.standing_stamp().await?;
         let conversations = self.scan(Query::prefix(Store::Conversations, key![])).await?;
         let jobs = self.scan(Query::prefix(Store::Jobs, key![])).await?;
         {
@@ -53,6 +54,7 @@ impl Engine {
                 }
             }
         }
+        self.see(stamp);
         self.refresh_facts().await
     }
 
@@ -84,6 +86,10 @@ impl Engine {
 
     /// Reads conversations that other tabs made, changed or removed.
     pub(super) async fn refresh_conversations(&self) -> Result<()> {
+        let stamp = self.standing_stamp().await?;
+        if self.has_seen(stamp.as_deref()) {
+            return Ok(());
+        }
         let records = self.scan(Query::prefix(Store::Conversations, key![])).await?;
         let mut present = crate::sorted_map::SortedSet::new();
         let mut unknown = Vec::new();
@@ -108,8 +114,9 @@ impl Engine {
             }
         }
         for id in unknown {
-            self.refresh(&id).await?;
+            or_gone(self.refresh(&id).await)?;
         }
+        self.see(stamp);
         Ok(())
     }
 
@@ -176,7 +183,7 @@ impl Engine {
                 return Ok(());
             }
             let records = self.read_seqs(id, &returned).await?;
-            let model = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder));
+            let model = self.model();
             let vectors = if model.is_some() { self.read_vectors(id, &records).await? } else { Vec::new() };
             self.take_returned_in(id, &returned, &records);
             for (key, record) in &vectors {
@@ -257,7 +264,8 @@ impl Engine {
             or_gone(self.refresh_messages(&id).await)?;
         }
         self.attach_vectors_for(None).await?;
-        for id in self.remembered(&|conversation| self.unread_vectors(conversation) > 0) {
+        let model = self.model();
+        for id in self.remembered(&|conversation| unread_vectors(conversation, model.as_deref()) > 0) {
             or_gone(self.refresh(&id).await)?;
         }
         Ok(())
@@ -270,13 +278,9 @@ impl Engine {
         remembered.filter(|(_, value)| is_meant(value)).map(|(id, _)| id.clone()).collect()
     }
 
-    /// Messages whose vectors, made with the embedder in use, are in storage and were not read.
-    pub(super) fn unread_vectors(&self, conversation: &Conversation) -> u32 {
-        let model = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder));
-        if model.is_none() || model.as_deref() != embedded_with(conversation) {
-            return 0;
-        }
-        embedded_until(conversation).saturating_sub(conversation.vectors_until_seq)
+    /// The embedder in use, as records name it.
+    pub(super) fn model(&self) -> Option<String> {
+        self.host.embedder.as_ref().map(|embedder| model_of(&**embedder))
     }
 
     async fn load_messages(&self, id: &str) -> Result<()> {
@@ -468,6 +472,14 @@ pub(super) fn model_of(embedder: &dyn Embedder) -> String {
 /// `f12` is fact 12.
 pub(super) fn fact_number(id: &str) -> Option<u32> {
     id.strip_prefix('f')?.parse().ok()
+}
+
+/// Messages whose vectors, made with the embedder in use, are in storage and were not read.
+pub(super) fn unread_vectors(conversation: &Conversation, model: Option<&str>) -> u32 {
+    if model.is_none() || model != embedded_with(conversation) {
+        return 0;
+    }
+    embedded_until(conversation).saturating_sub(conversation.vectors_until_seq)
 }
 
 pub(super) fn embedded_until(conversation: &Conversation) -> Seq {

@@ -11,6 +11,7 @@ mod attaching;
 mod build_context;
 mod callback;
 mod compaction;
+mod conversation_stamp;
 mod conversations;
 mod embedding;
 mod erasure;
@@ -50,6 +51,7 @@ use crate::error::{Code, Error, Result};
 use crate::ports::{Clock, Commit, Embedder, LanguageModel, Locks, Storage};
 use crate::sorted_map::SortedSet;
 use crate::tokens::{Estimator, ModelCounter, ModelFamily, TokenCounter, Tokenization};
+use conversation_stamp::ConversationStamp;
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -94,6 +96,7 @@ pub struct Engine {
     host: Host,
     options: Options,
     state: RefCell<State>,
+    conversation_stamp: RefCell<ConversationStamp>,
     tokenization: Tokenization,
     counter: RefCell<Rc<dyn TokenCounter>>,
     writes: Turnstile,
@@ -138,6 +141,7 @@ impl Engine {
             host,
             options,
             state: RefCell::new(state),
+            conversation_stamp: RefCell::default(),
             tokenization,
             counter: RefCell::new(counter_for(tokenization, Rc::new(Estimator::new()))),
             writes: Turnstile::default(),

@@ -157,7 +157,7 @@ impl Engine {
             let stored = Stored::new(record)?;
             commit.puts.push((Store::Conversations, key![id], stored.record()));
             let jobs = self.change_jobs(id, &mut commit, &|job| job.epoch += 1)?;
-            if self.host.storage.commit(commit).await? {
+            if self.commit(commit).await? {
                 {
                     let state = &mut *self.state.borrow_mut();
                     state.put_conversation(stored);

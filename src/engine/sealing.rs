@@ -7,7 +7,7 @@
 use super::Engine;
 use super::append::given_id;
 use super::event::Event;
-use super::loading::{document_of, is_indexed, model_of, vector_from_bytes};
+use super::loading::{document_of, is_indexed, vector_from_bytes};
 use super::segment_catalogue::{Catalogue, SEGMENT_LAYOUT, Segment, delete_segment};
 use super::stored::decode;
 use crate::error::{Code, Result};
@@ -117,7 +117,7 @@ impl Engine {
     async fn seal_next(&self) -> Result<Sealed> {
         let catalogue = self.segment_catalogue().await?;
         let conversations = self.sealed_conversations().await?;
-        let model = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder));
+        let model = self.model();
         if let Some(done) = self.drop_useless(&catalogue, &conversations, model.as_deref()).await? {
             return Ok(done);
         }

@@ -163,7 +163,7 @@ impl Engine {
             Commit { checks: vec![before.check(Store::Messages, key.clone())], strict: has_ended, ..Commit::default() };
         commit.puts.push((Store::Messages, key, encode(record)?));
         if record.counted_with.is_empty() || (!has_ended && record.raw == before.value.raw) {
-            return self.host.storage.commit(commit).await;
+            return self.commit(commit).await;
         }
         let (mut conversation, check) = self.conversation_check(id).await?;
         conversation.tokens = conversation.tokens.saturating_sub(before.value.tokens.into()) + u64::from(record.tokens);
@@ -178,7 +178,7 @@ impl Engine {
             let located = MessageIdRecord { seq: record.seq, content_hash: record.content_hash.clone() };
             commit.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode(&located)?));
         }
-        if !self.host.storage.commit(commit).await? {
+        if !self.commit(commit).await? {
             return Ok(false);
         }
         self.state.borrow_mut().put_conversation(conversation);

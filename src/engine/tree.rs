@@ -171,7 +171,7 @@ impl Engine {
             let jobs = self.change_jobs(id, &mut commit, &|job| {
                 job.epoch += u32::from(job.kind != JobKind::Embed);
             })?;
-            if self.host.storage.commit(commit).await? {
+            if self.commit(commit).await? {
                 self.state.borrow_mut().put_conversation(stored);
                 for job in jobs {
                     self.put_job(id, job);

@@ -1,0 +1,152 @@
+//! Two engines on one store, as two tabs: what one writes the other finds at once, and where nothing was written neither
+//! reads all conversations again.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod host;
+
+use futures_executor::block_on;
+use host::{World, append, conversation, message};
+use serde_json::json;
+use std::cell::Cell;
+use std::rc::Rc;
+use throughline::engine::{ConversationUpdate, Engine, EraseRequest, RecallRequest};
+use throughline::key;
+use throughline::ports::{Commit, Key, Pending, Query, Record, Storage, StorageUsage, Store};
+
+/// Counts how often all conversation records are read.
+struct Counting {
+    inner: Rc<dyn Storage>,
+    reads: Rc<Cell<u32>>,
+}
+
+impl Storage for Counting {
+    fn get<'a>(&'a self, keys: Vec<(Store, Key)>) -> Pending<'a, Vec<Option<Record>>> {
+        self.inner.get(keys)
+    }
+    fn scan<'a>(&'a self, query: Query) -> Pending<'a, Vec<(Key, Record)>> {
+        self.reads.set(self.reads.get() + u32::from(query.store == Store::Conversations));
+        self.inner.scan(query)
+    }
+    fn count<'a>(&'a self, store: Store, prefix: Key) -> Pending<'a, u64> {
+        self.inner.count(store, prefix)
+    }
+    fn commit<'a>(&'a self, commit: Commit) -> Pending<'a, bool> {
+        self.inner.commit(commit)
+    }
+    fn usage<'a>(&'a self) -> Pending<'a, StorageUsage> {
+        self.inner.usage()
+    }
+    fn destroy<'a>(&'a self) -> Pending<'a, ()> {
+        self.inner.destroy()
+    }
+    fn close(&self) {}
+    fn is_durable(&self) -> bool {
+        self.inner.is_durable()
+    }
+}
+
+fn world() -> (World, Rc<Cell<u32>>) {
+    let mut world = World::default();
+    let reads = Rc::new(Cell::new(0));
+    let (open, counter) = (Rc::clone(&world.storage), Rc::clone(&reads));
+    world.storage = Rc::new(move || Rc::new(Counting { inner: open(), reads: Rc::clone(&counter) }));
+    (world, reads)
+}
+
+async fn found(engine: &Engine, query: &str) -> Vec<String> {
+    let request: RecallRequest = serde_json::from_value(json!({ "query": query })).unwrap();
+    let groups = engine.recall(request).await.unwrap();
+    groups.into_iter().map(|group| group.conversation_id).collect()
+}
+
+async fn say(engine: &Engine, id: &str, text: &str) {
+    engine.append(append(id, vec![message("user", text)])).await.unwrap();
+}
+
+#[test]
+fn what_one_tab_writes_the_other_finds_at_once() {
+    block_on(async {
+        let (world, _) = world();
+        let (one, other) = (world.open().await, world.open().await);
+        for round in 0..3 {
+            // Each in turn makes a conversation, adds to that of the other, and removes one.
+            for (writer, reader) in [(&one, &other), (&other, &one)] {
+                let id = format!("c{round}");
+                conversation(writer, &id).await;
+                say(writer, &id, "the harbour of Valparaiso").await;
+                assert_eq!(found(reader, "Valparaiso").await, [id.as_str()]);
+                say(reader, &id, "a lighthouse in Reykjavik").await;
+                assert_eq!(found(writer, "Reykjavik").await, [id.as_str()]);
+                let update = json!({ "id": id, "remember": false });
+                let update: ConversationUpdate = serde_json::from_value(update).unwrap();
+                writer.update_conversation(update).await.unwrap();
+                assert!(found(reader, "Reykjavik").await.is_empty());
+                let request: EraseRequest = serde_json::from_value(json!({ "conversationId": id })).unwrap();
+                reader.erase(request).await.unwrap();
+                assert!(writer.list_conversations(None, None).await.unwrap().items.is_empty());
+            }
+        }
+    });
+}
+
+#[test]
+fn tabs_that_write_at_the_same_time_see_each_other() {
+    block_on(async {
+        let (world, _) = world();
+        let (one, other) = (world.open().await, world.open().await);
+        for (engine, id) in [(&one, "mine"), (&other, "yours")] {
+            conversation(engine, id).await;
+        }
+        // Neither has looked at what the other wrote since.
+        for turn in 0..5 {
+            say(&one, "mine", &format!("apple number {turn}")).await;
+            say(&other, "yours", &format!("apple again {turn}")).await;
+        }
+        for engine in [&one, &other] {
+            let mut found = found(engine, "apple").await;
+            found.sort();
+            found.dedup();
+            assert_eq!(found, ["mine", "yours"]);
+        }
+    });
+}
+
+#[test]
+fn all_conversations_are_read_again_only_where_something_was_written_elsewhere() {
+    block_on(async {
+        let (world, reads) = world();
+        let (one, other) = (world.open().await, world.open().await);
+        conversation(&one, "c").await;
+        say(&one, "c", "the harbour of Valparaiso").await;
+        let counted = async |engine: &Engine| {
+            let before = reads.get();
+            assert_eq!(found(engine, "Valparaiso").await, ["c"]);
+            reads.get() - before
+        };
+        assert_eq!((counted(&other).await, counted(&other).await), (1, 0), "once for what the other tab wrote");
+        say(&other, "c", "and a second thing").await;
+        assert_eq!(counted(&other).await, 0, "one's own writing is known");
+        assert_eq!((counted(&one).await, counted(&one).await), (1, 0));
+    });
+}
+
+#[test]
+fn a_store_without_a_stamp_is_read_every_time() {
+    block_on(async {
+        let (world, reads) = world();
+        let one = world.open().await;
+        conversation(&one, "c").await;
+        say(&one, "c", "the harbour of Valparaiso").await;
+        let stamp = (Store::Meta, key!["conversation_stamp"]);
+        let storage = (world.storage)();
+        assert!(storage.get(vec![stamp.clone()]).await.unwrap()[0].is_some());
+        storage.commit(Commit { deletes: vec![stamp], ..Commit::default() }).await.unwrap();
+        let old = world.open().await;
+        for _ in 0..2 {
+            let before = reads.get();
+            assert_eq!(found(&old, "Valparaiso").await, ["c"]);
+            assert_eq!(reads.get() - before, 1);
+        }
+    });
+}
