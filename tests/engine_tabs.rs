@@ -12,7 +12,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use throughline::engine::{ConversationUpdate, Engine, EraseRequest, RecallRequest};
 use throughline::key;
-use throughline::ports::{Commit, Key, Pending, Query, Record, Storage, StorageUsage, Store};
+use throughline::ports::{Commit, Key, Pending, Query, Record, Storage, Store};
+use throughline::store::StorageUsage;
 
 /// Counts how often all conversation records are read.
 struct Counting {

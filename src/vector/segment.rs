@@ -67,37 +67,45 @@ impl RowSegmentBuilder {
             encode(&centre, values, scale, &mut code);
             writer.push(scale, &code, values);
         }
-        writer.finish()
+        writer.bytes
     }
 }
 
-/// The parts of a segment that grow with its rows, each in the end one run of bytes.
+/// The bytes of a segment, of their whole size from the beginning: they are a megabyte or more, and what is copied while
+/// growing would stay in wasm's memory, which never shrinks.
 struct Writer {
     bytes: Vec<u8>,
-    codes: Vec<u8>,
-    values: Vec<u8>,
+    /// Where the next row's scale, code and values go.
+    next: [usize; 3],
 }
 
 impl Writer {
     fn new(dimensions: usize, rows: usize, centre: &[f32]) -> Self {
-        let row_bytes = 4 + 8 * words(dimensions) + Rows::padded(dimensions);
-        let mut bytes = Vec::with_capacity(HEADER_BYTES + 4 * dimensions + rows * row_bytes);
+        let code_bytes = 8 * words(dimensions);
+        let scales = HEADER_BYTES + 4 * dimensions;
+        let codes = scales + 4 * rows;
+        let values = codes + code_bytes * rows;
+        let end = values + Rows::padded(dimensions) * rows;
+        let mut bytes = Vec::with_capacity(end);
         bytes.extend(MAGIC);
         [VERSION, dimensions as u32, rows as u32].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
         centre.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
-        Self { bytes, codes: Vec::new(), values: Vec::new() }
+        bytes.resize(end, 0);
+        Self { bytes, next: [scales, codes, values] }
     }
 
     fn push(&mut self, scale: f32, code: &[u64], values: &[i8]) {
-        self.bytes.extend(scale.to_le_bytes());
-        code.iter().for_each(|word| self.codes.extend(word.to_le_bytes()));
-        self.values.extend(values.iter().map(|value| *value as u8));
+        self.put(0, scale.to_le_bytes().into_iter());
+        self.put(1, code.iter().flat_map(|word| word.to_le_bytes()));
+        self.put(2, values.iter().map(|value| *value as u8));
     }
 
-    fn finish(mut self) -> Vec<u8> {
-        self.bytes.extend(self.codes);
-        self.bytes.extend(self.values);
-        self.bytes
+    fn put(&mut self, which: usize, bytes: impl Iterator<Item = u8>) {
+        let Some(next) = self.next.get_mut(which) else { return };
+        for (place, byte) in self.bytes.iter_mut().skip(*next).zip(bytes) {
+            *place = byte;
+            *next += 1;
+        }
     }
 }
 
@@ -187,7 +195,7 @@ impl RowSegment {
             segment.code(row, &first.centre, &mut code);
             writer.push(segment.scale(row), &code, segment.values(row));
         }
-        Ok(writer.finish())
+        Ok(writer.bytes)
     }
 
     /// That its vectors have the length of an index's.
