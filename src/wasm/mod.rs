@@ -583,17 +583,8 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
         Options { user_id: options.user_id, tokenizer: options.tokenizer, policy: convert::policy(options.policy)? };
     let engine = Rc::new(Engine::open(host, options).await?);
     let retry = Rc::new(RefCell::new(None));
-    *retry.borrow_mut() = work_after(OPENING_REST_MS, &engine, &retry);
+    work(Rc::clone(&engine), Rc::clone(&retry));
     Ok(JsEngine { engine, retry })
-}
-
-/// What an earlier page left to do waits for so long: what is asked first after opening goes first. A call that makes
-/// work, or waits for its end, does not wait for that.
-const OPENING_REST_MS: f64 = 1_000.0;
-
-fn work_after(wait_ms: f64, engine: &Rc<Engine>, retry: &Rc<RefCell<Option<timer::Timer>>>) -> Option<timer::Timer> {
-    let (engine, retry) = (Rc::clone(engine), Rc::clone(retry));
-    timer::Timer::start(wait_ms, move || work(engine, retry))
 }
 
 /// Works in the background until nothing is due, and comes back when a failed job may be tried again.
@@ -601,7 +592,10 @@ fn work(engine: Rc<Engine>, retry: Rc<RefCell<Option<timer::Timer>>>) {
     spawn_local(async move {
         engine.work().await;
         let next = if engine.is_closed() { None } else { engine.retry_in_ms() };
-        let timer = next.and_then(|wait_ms| work_after(wait_ms, &engine, &retry));
+        let timer = next.and_then(|wait_ms| {
+            let (engine, again) = (Rc::clone(&engine), Rc::clone(&retry));
+            timer::Timer::start(wait_ms, move || work(engine, again))
+        });
         *retry.borrow_mut() = timer;
     });
 }
