@@ -385,7 +385,7 @@ const CLASSES: [(&str, Maker); 21] = [
 const THINGS: usize = 26;
 
 /// Sentences that a value stands in.
-const FRAMES: [&str; 8] = [
+const FRAMES: [&str; 12] = [
     "Yesterday I came across {} and noted it for the release.",
     "{} is what the customer complained about this morning.",
     "For the record: {} belongs on the list.",
@@ -394,6 +394,11 @@ const FRAMES: [&str; 8] = [
     "I am not sure that {} is right, but it was in the report.",
     "Anna wrote that {} should be enough for now.",
     "It turned out to be {} after all, and the tests are green now.",
+    // Short ones that ask: what answers them has none of the words, and must not come before them.
+    "{}?",
+    "And {}?",
+    "Is {} still right?",
+    "Hm, {}, who wrote that?",
 ];
 /// What asks for a value. A bare value and these.
 const ASKING: [&str; 4] = ["{}", "why does {} fail?", "What was {} again?", "do you remember where we noted {}"];

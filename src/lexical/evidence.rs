@@ -21,6 +21,9 @@ const WINDOW_FROM_SECOND: f32 = 4.0;
 /// What a term found only in the message's window counts for its coverage.
 const WINDOW_COVERAGE: f32 = 0.5;
 
+/// A term that no more messages have than this is as good as a name.
+const RARE_HOLDERS: f32 = 3.0;
+
 /// Most terms that one question is looked up by.
 const MAX_TERMS: usize = 96;
 
@@ -123,6 +126,10 @@ pub struct Figures {
     pub answered: f32,
     /// Share of the question's terms, by idf, that are in the message, or at half weight in its window; 0 to 1.
     pub coverage: f32,
+    /// Share of the question's terms, by idf, that are in the message, of those that any message has; 0 to 1.
+    pub held: f32,
+    /// The same, but only of terms that hardly another message has.
+    pub held_rare: f32,
 }
 
 /// Memory that searches use again: arrays by document number, all 0 between searches.
@@ -356,6 +363,7 @@ impl Workspace {
         let around_terms = WINDOW_FROM_NEIGHBOUR * (length(previous) + length(next))
             + WINDOW_FROM_SECOND * (length(second_before) + length(second_after));
         let answered = scope.surroundings.answered(document).is_some();
+        let rare = inverse_document_frequency(scope.documents, RARE_HOLDERS);
         let mut figures = Figures::default();
         let rows =
             row(document).iter().zip(row(previous)).zip(row(next)).zip(row(second_before)).zip(row(second_after));
@@ -370,6 +378,10 @@ impl Workspace {
             figures.window += idf * saturation(window / WHOLE, window_terms, scope.window_terms);
             if *own > 0.0 {
                 figures.message += idf * saturation(*own, own_terms, scope.message_terms);
+                figures.held += idf;
+                if *idf >= rare {
+                    figures.held_rare += idf;
+                }
             }
             if answered && *before > 0.0 {
                 figures.answered += idf * saturation(*before, length(previous), scope.message_terms);
@@ -378,6 +390,11 @@ impl Workspace {
         }
         if self.ideal > 0.0 {
             figures.coverage /= self.ideal;
+        }
+        let known: f32 = self.weights.iter().map(|(_, idf)| idf).sum();
+        if known > 0.0 {
+            figures.held /= known;
+            figures.held_rare /= known;
         }
         figures.session = self.session_scores.get(scope.surroundings.head(document) as usize).copied().unwrap_or(0.0);
         figures

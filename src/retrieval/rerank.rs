@@ -14,7 +14,8 @@
 //! - *recency* counts only where the question asks for what is newest ("the latest", "yesterday"): plain recency costs 4
 //!   points of recall on LoCoMo. Among equals the newest is first.
 //!
-//! Short messages and such that ask lose a share; then the best message of a session lends to the others of it.
+//! Short messages and such that ask lose a share; then the best message of a session lends to the others of it. Last, a
+//! message that holds just what is asked for, as hardly another one does, comes before its surroundings.
 //!
 //! **Seeds.** The plain reading of the same weights: cosine and the message's BM25 scaled from lowest to highest, recency
 //! always, reference where the question names the speaker, the day or an identifier. It is measured beside the fitted
@@ -48,6 +49,18 @@ const LONG_TERMS: (f32, f32) = (24.0, 72.0);
 const COVERAGE_MARKS: (f32, f32) = (0.1, 0.5);
 const HYBRID_MARKS: (f32, f32) = (0.5, 1.5);
 const CLOSENESS_IN_CONFIDENCE: f32 = 2.0;
+
+/// What a message gains that holds just what is asked for: about what the answer after a question gains by its
+/// surroundings, and what a short message loses.
+const EXACT: f32 = 0.15;
+/// Shares of the question's terms between which that is gained: of terms that hardly another message has, and of all,
+/// where no more messages than [`HOLDERS`] reach the share [`MOST_TERMS`].
+const RARE_MARKS: (f32, f32) = (0.4, 0.8);
+const HELD_MARKS: (f32, f32) = (0.7, 1.0);
+const MOST_TERMS: f32 = 0.8;
+const HOLDERS: usize = 2;
+/// The message that has most of the question's identifiers gains it too, with so much of all terms.
+const LEAST_WITH_IDENTIFIER: f32 = 0.5;
 
 /// Not 0, so that a search without a floor still answers in order.
 const LEAST_CONFIDENCE: f32 = 0.001;
@@ -241,10 +254,29 @@ fn score_fitted(hits: &mut [Hit], weights: &Weights, policy: &RetrievalPolicy) {
     let mut sessions: Vec<(u32, f32)> = hits.iter().map(|hit| (hit.figures.session_head, hit.score)).collect();
     crate::sorting::sort_by(&mut sessions, &|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
     sessions.dedup_by_key(|(head, _)| *head);
-    for hit in hits {
+    for hit in &mut *hits {
         let best = sessions.binary_search_by_key(&hit.figures.session_head, |(head, _)| *head);
         hit.scores.session_best = best.map_or(hit.score, |at| sessions[at].1);
         hit.score = (hit.score + weights.session_best * hit.scores.session_best) / (1.0 + weights.session_best);
+    }
+    // After the sessions: what holds the thing itself lends nothing to its neighbours.
+    add_exactness(hits);
+}
+
+/// Puts messages that hold just what is asked for (an identifier, a name, nearly all terms) before what is around them:
+/// a short message that asks, and has the words, would lose to the answer that has none of them.
+fn add_exactness(hits: &mut [Hit]) {
+    let share = |value: f32, (low, high): (f32, f32)| ((value - low) / (high - low)).clamp(0.0, 1.0);
+    let holders = hits.iter().filter(|hit| hit.figures.lexical.held > MOST_TERMS).count();
+    let most_identifiers = hits.iter().map(|hit| hit.figures.identifiers).fold(0.0, f32::max);
+    for hit in hits {
+        let Figures { held, held_rare, .. } = hit.figures.lexical;
+        let is_named = most_identifiers > 0.0
+            && hit.figures.identifiers >= most_identifiers - 0.01
+            && held > LEAST_WITH_IDENTIFIER;
+        let all = if holders <= HOLDERS { share(held, HELD_MARKS) } else { 0.0 };
+        let exactness = if is_named { 1.0 } else { all.max(share(held_rare, RARE_MARKS)) };
+        hit.score += EXACT * exactness;
     }
 }
 
