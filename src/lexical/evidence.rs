@@ -442,11 +442,16 @@ fn rarest<'a>(terms: &'a [AskedTerm], lexical: &LexicalIndex) -> Vec<&'a AskedTe
     if wanted.len() <= MAX_TERMS {
         return wanted;
     }
-    let mut known: Vec<(usize, usize)> =
-        wanted.iter().map(|term| holders(term)).zip(0..).filter(|(holders, _)| *holders > 0).collect();
+    // Holders above the position: lists of numbers are sorted by code that is there already.
+    let mut known: Vec<u64> = (0..)
+        .zip(&wanted)
+        .map(|(position, term)| (holders(term) as u64) << 32 | position)
+        .filter(|known| known >> 32 > 0)
+        .collect();
     known.sort_unstable();
     known.truncate(MAX_TERMS);
-    known.sort_unstable_by_key(|(_, position)| *position);
-    wanted = known.into_iter().map(|(_, position)| wanted[position]).collect();
+    known.iter_mut().for_each(|known| *known &= u64::from(u32::MAX));
+    known.sort_unstable();
+    wanted = known.into_iter().map(|position| wanted[position as usize]).collect();
     wanted
 }

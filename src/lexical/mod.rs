@@ -20,6 +20,7 @@ mod stemmer;
 mod stop_words;
 mod surroundings;
 mod term_table;
+mod word_list;
 mod written_forms;
 
 pub use analyzer::{ANALYZER_VERSION, Analyzer, Side, Term, TermKind};

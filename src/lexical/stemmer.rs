@@ -5,28 +5,13 @@
 //! did I go" about a message that says "went".
 
 use super::irregular::IRREGULAR;
+use super::word_list::WordList;
 
 /// Words that the suffix rules would get wrong, with what they become.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    ("skis", "ski"),
-    ("skies", "sky"),
-    ("dying", "die"),
-    ("lying", "lie"),
-    ("tying", "tie"),
-    ("idly", "idl"),
-    ("gently", "gentl"),
-    ("ugly", "ugli"),
-    ("early", "earli"),
-    ("only", "onli"),
-    ("singly", "singl"),
-    ("sky", "sky"),
-    ("news", "news"),
-    ("howe", "howe"),
-    ("atlas", "atlas"),
-    ("cosmos", "cosmos"),
-    ("bias", "bias"),
-    ("andes", "andes"),
-];
+const EXCEPTIONS: WordList = WordList(
+    "andes:andes atlas:atlas bias:bias cosmos:cosmos dying:die early:earli gently:gentl howe:howe idly:idl lying:lie \
+    news:news only:onli singly:singl skies:sky skis:ski sky:sky tying:tie ugly:ugli",
+);
 
 /// Words that are finished after the plural step.
 const FINISHED_AFTER_PLURAL: &[&str] =
@@ -85,7 +70,7 @@ pub fn stem_into(word: &str, out: &mut String) {
         return;
     }
     let word = irregular_base(word).unwrap_or(word);
-    if let Some((_, stem)) = EXCEPTIONS.iter().find(|(exception, _)| *exception == word) {
+    if let Some(stem) = EXCEPTIONS.value(word) {
         out.push_str(stem);
         return;
     }
@@ -104,8 +89,7 @@ pub fn stem_into(word: &str, out: &mut String) {
 
 /// The base of an irregular form ("bought" gives "buy"), where `word` is one.
 fn irregular_base(word: &str) -> Option<&'static str> {
-    let position = IRREGULAR.binary_search_by(|(form, _)| (*form).cmp(word)).ok()?;
-    IRREGULAR.get(position).map(|(_, base)| *base)
+    IRREGULAR.value(word)
 }
 
 /// A word being cut, with the two regions that Porter2's rules are bound to. `Y` marks a y that is a consonant.
@@ -273,6 +257,7 @@ impl Stem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::word_list::tests::is_in_order;
 
     fn stem(word: &str) -> String {
         let mut out = String::new();
@@ -325,7 +310,7 @@ mod tests {
 
     #[test]
     fn irregular_forms_are_sorted() {
-        assert!(IRREGULAR.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(is_in_order(IRREGULAR) && is_in_order(EXCEPTIONS));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::answer_kinds::AnswerKinds;
 use crate::lexical::{NONE, Surroundings};
 use crate::message::{Role, Seq};
 use crate::sorted_map::SortedMap;
+use crate::sorting::{sort, sort_by_key};
 
 /// A pause of this length between two messages of a conversation begins a new session: 6 hours. People come back to a
 /// chat after lunch and mean the same thing; after a night they mostly do not.
@@ -142,7 +143,7 @@ impl Timeline {
             .filter(|(_, entry)| entry.is_live)
             .map(|(document, entry)| (entry.conversation, entry.seq, document))
             .collect();
-        added.sort_unstable();
+        sort(&mut added);
         self.entries.reserve_exact(entries.len());
         entries.iter().for_each(|entry| self.surroundings.push(entry.asks));
         self.entries.extend(entries);
@@ -154,7 +155,7 @@ impl Timeline {
             track.documents.reserve_exact(documents.len());
             track.documents.extend(documents.iter().map(|(_, _, document)| document));
             if !is_last {
-                track.documents.sort_unstable_by_key(|document| self.entries[*document as usize].seq);
+                sort_by_key(&mut track.documents, &|document| self.entries[*document as usize].seq);
             }
             self.link(&mut track, if is_last { position } else { 0 });
             self.tracks.insert(*conversation, track);

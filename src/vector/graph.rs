@@ -205,8 +205,9 @@ impl Graph {
                 id: rows.id(*other),
                 row: *other,
             };
-            let mut candidates: Vec<Scored> = links.iter().map(scored).collect();
-            candidates.sort_unstable_by(|a, b| b.cmp(a));
+            let candidates: BinaryHeap<Scored> = links.iter().map(scored).collect();
+            let mut candidates = candidates.into_sorted_vec();
+            candidates.reverse();
             links = choose(rows, &candidates, room(layer) * 3 / 4).iter().map(|scored| scored.row).collect();
         }
         self.set_links(layer, from, &links);
