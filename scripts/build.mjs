@@ -67,7 +67,9 @@ function withoutLocalPaths(target) {
 /** wasm-opt, for size, with the features that the engine is built with. */
 export function optimise(from, to) {
   return run(process.execPath, [
-    join(ROOT, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, "-Oz", "--converge",
+    join(ROOT, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, "-Oz",
+    // Nothing lies below 1024 but the far end of the stack: small offsets go into the loads and stores.
+    "--low-memory-unused",
     "--enable-simd", "--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext",
     "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue",
     "--strip-debug", "--strip-producers",

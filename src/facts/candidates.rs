@@ -7,6 +7,7 @@ use super::{
 };
 use crate::config::FactPolicy;
 use crate::error::{Error, Result};
+use crate::lexical::lowercase;
 use crate::message::{Role, Seq};
 use crate::model_answer;
 use crate::prompt_text::single_line;
@@ -125,7 +126,7 @@ fn candidate(
     let map = item.as_object().ok_or(RejectionReason::Malformed)?;
     let text = |name: &str| map.get(name).and_then(Value::as_str).ok_or(RejectionReason::Malformed);
     let fact = single_line(text("fact")?);
-    let category = text("category")?.trim().to_lowercase();
+    let category = lowercase(text("category")?.trim());
     let quote = text("quote")?.trim().to_owned();
     let is_statement = match text("kind").unwrap_or("inference") {
         "statement" => true,
@@ -138,7 +139,7 @@ fn candidate(
     {
         return Err(RejectionReason::Length);
     }
-    if !policy.categories.iter().any(|allowed| allowed.to_lowercase() == category) {
+    if !policy.categories.iter().any(|allowed| lowercase(allowed) == category) {
         return Err(RejectionReason::Category);
     }
     if confidence < policy.min_confidence {
@@ -180,7 +181,7 @@ fn confidence_of(map: &Map<String, Value>) -> std::result::Result<f64, Rejection
 
 /// A model's key in snake_case; `None` where it is no usable name.
 fn key_of(key: &str) -> Option<String> {
-    let key = key.trim().to_lowercase().replace([' ', '-'], "_");
+    let key = lowercase(key.trim()).replace([' ', '-'], "_");
     let is_name = key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
     let is_empty_word = matches!(key.as_str(), "" | "null" | "none" | "undefined");
     (is_name && !is_empty_word && key.len() <= LONGEST_KEY_BYTES).then_some(key)

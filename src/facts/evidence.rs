@@ -2,6 +2,7 @@
 
 use super::fingerprint::{narrow, normalized};
 use super::similarity::{stem, terms};
+use crate::lexical::push_lower;
 use crate::prompt_text::is_hidden;
 
 /// Words that frame a fact about the user without being its content: a fact is not worth more or less for them.
@@ -134,7 +135,7 @@ fn quotable(text: &str) -> String {
             '\u{201C}'..='\u{201F}' | '\u{AB}' | '\u{BB}' => out.push('"'),
             '\u{2010}'..='\u{2015}' | '\u{2212}' => out.push('-'),
             '\u{2026}' => out.push_str("..."),
-            c => out.extend(c.to_lowercase()),
+            c => push_lower(c, &mut out),
         }
     }
     out.truncate(out.trim_end().len());

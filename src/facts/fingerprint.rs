@@ -1,5 +1,6 @@
 //! The fingerprint of a fact: what repetitions and tombstones are recognised by.
 
+use crate::lexical::lowercase;
 use crate::prompt_text::is_hidden;
 
 /// 64-bit FNV-1a over the UTF-8 of the normalised text, as 16 hexadecimal digits.
@@ -14,7 +15,8 @@ pub fn fingerprint(text: &str) -> String {
 
 /// The normalised text that [`fingerprint`] hashes; its words are what similarity compares.
 pub(super) fn normalized(text: &str) -> String {
-    let folded: Vec<char> = text.chars().filter(|c| !is_hidden(*c)).map(narrow).flat_map(char::to_lowercase).collect();
+    let shown: String = text.chars().filter(|c| !is_hidden(*c)).map(narrow).collect();
+    let folded: Vec<char> = lowercase(&shown).chars().collect();
     let mut out = String::with_capacity(text.len());
     for (at, &character) in folded.iter().enumerate() {
         let is_digit = |at: Option<usize>| at.and_then(|at| folded.get(at)).is_some_and(char::is_ascii_digit);

@@ -3,6 +3,7 @@
 //! A scan by rules, in front of which the extracting model is asked to leave the same things out.
 
 use super::fingerprint::{narrow, normalized};
+use crate::lexical::lowercase;
 use crate::prompt_text::is_hidden;
 
 /// Beginnings of keys and tokens of common services, and the least number of characters that follow.
@@ -120,7 +121,7 @@ fn luhn(digits: &[u32]) -> bool {
 
 /// Two letters and two digits at the start of a word, of the country's length, with remainder 1 modulo 97 (ISO 13616).
 fn has_iban(plain: &str) -> bool {
-    let lower = plain.to_lowercase();
+    let lower = lowercase(plain);
     let starts = std::iter::once(0)
         .chain(lower.char_indices().filter(|(_, c)| !c.is_alphanumeric()).map(|(at, c)| at + c.len_utf8()));
     starts.into_iter().any(|start| {

@@ -1,5 +1,7 @@
 //! Folding: what is the same word to a reader becomes the same bytes.
 
+use super::lowercase::lower;
+
 /// Zero-width and direction controls: they are no part of a word, so "pass\u{200B}word" is "password".
 #[must_use]
 pub fn is_invisible(character: char) -> bool {
@@ -52,12 +54,12 @@ pub fn fold_into(text: &str, out: &mut String) {
             '’' | 'ʼ' | '＇' => {}
             '\u{C0}'..='\u{17F}' => {
                 let base = LATIN_BASE.get(u32::from(character) as usize - 0xC0).copied().unwrap_or(b'.');
-                if base == b'.' { out.extend(character.to_lowercase()) } else { out.push(char::from(base)) }
+                if base == b'.' { out.push(lower(character)) } else { out.push(char::from(base)) }
             }
             'ς' => out.push('σ'),
             'ё' | 'Ё' => out.push('е'),
             _ if is_optional_mark(character) || is_invisible(character) => {}
-            _ => out.extend(character.to_lowercase().filter(|lower| !is_optional_mark(*lower))),
+            _ => out.push(lower(character)),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! paragraphs that they stand in; where none is near, those that ask anywhere, if they are few; else a short last
 //! paragraph, else a short first one. Where nothing of this is there, all of the text is the question.
 
+use crate::lexical::lowercase;
 use std::borrow::Cow;
 
 /// Texts of this length, in bytes, are a question as a whole.
@@ -133,7 +134,7 @@ fn clarity(sentence: &str) -> u8 {
         return 0;
     }
     let words = sentence.trim_end_matches(['.', '。', '!', '！']);
-    let first = words.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let first = lowercase(words.split_whitespace().next().unwrap_or_default());
     let is_marked = sentence.ends_with(['?', '？', '؟']) || ENDINGS.iter().any(|ending| words.ends_with(ending));
     match (is_marked, CONDITIONS.contains(&first.as_str())) {
         (true, false) => 3,

@@ -3,6 +3,7 @@
 use super::SECTIONS;
 use crate::error::{Error, Result};
 use crate::json_text::value_text;
+use crate::lexical::lowercase;
 use crate::model_answer;
 use crate::prompt_text::single_line;
 use crate::records::SummarySection;
@@ -207,7 +208,7 @@ fn check(sections: &[SummarySection], limits: AnswerLimits, count_tokens: &dyn F
 }
 
 fn is_html(text: &str) -> bool {
-    let head: String = text.chars().take(2_000).collect::<String>().to_lowercase();
+    let head: String = lowercase(&text.chars().take(2_000).collect::<String>());
     let head = head.trim_start_matches("```html").trim_start();
     head.starts_with("<!doctype html")
         || head.starts_with("<html")
@@ -215,14 +216,14 @@ fn is_html(text: &str) -> bool {
 }
 
 fn is_refusal(text: &str) -> bool {
-    let start: String = text.chars().take(80).collect::<String>().to_lowercase().replace(['\u{2019}', '\u{2BC}'], "'");
+    let start: String = lowercase(&text.chars().take(80).collect::<String>()).replace(['\u{2019}', '\u{2BC}'], "'");
     let start = start.trim_start_matches(|c: char| !c.is_alphanumeric());
     REFUSALS.iter().any(|refusal| start.starts_with(refusal))
 }
 
 /// The known section that a key or heading names.
 fn section_name(heading: &str) -> Option<&'static str> {
-    let letters: String = heading.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect();
+    let letters = lowercase(&heading.chars().filter(|c| c.is_alphabetic()).collect::<String>());
     let known = SECTIONS.iter().map(|(name, _)| *name).find(|name| *name == letters);
     known.or_else(|| ALIASES.iter().find(|(alias, _)| *alias == letters).map(|(_, name)| *name))
 }
@@ -283,7 +284,7 @@ fn from_text(text: &str) -> Result<Vec<SummarySection>> {
     if is_refusal(text) {
         return Err(Error::model_output("the model refused to summarise"));
     }
-    let lower = text.to_lowercase();
+    let lower = lowercase(text);
     if TOOL_CALL_MARKS.iter().any(|mark| lower.contains(mark)) {
         return Err(Error::model_output("the answer is a tool call, not a summary"));
     }
@@ -336,7 +337,7 @@ fn in_order(found: Vec<(&'static str, String)>) -> Vec<SummarySection> {
     for (name, item) in found {
         let item = single_line(&item);
         let is_nothing = matches!(
-            item.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().as_str(),
+            lowercase(item.trim_matches(|c: char| !c.is_alphanumeric())).as_str(),
             "" | "none" | "n/a" | "null" | "undefined" | "nothing"
         );
         if let Some(section) = sections.iter_mut().find(|section| section.name == name)

@@ -1,6 +1,7 @@
 //! The identifier ledger: exact names and numbers of a summarised range, kept beside the summary so that what the
 //! summary drops can still be asked for, and found by retrieval.
 
+use crate::lexical::lowercase;
 use crate::sorted_map::SortedSet;
 
 /// Most identifiers taken from one text; the last ones are kept.
@@ -264,7 +265,7 @@ fn is_quote(c: char) -> bool {
 }
 
 fn contains_word(list: &[&str], word: &str) -> bool {
-    !word.is_empty() && list.contains(&word.to_lowercase().as_str())
+    !word.is_empty() && list.contains(&lowercase(word).as_str())
 }
 
 /// One or two digits: a name only with a unit behind them or a telling word before them.
@@ -341,7 +342,7 @@ fn has_telling_digits(word: &str) -> bool {
     if digits == 0 {
         return false;
     }
-    let letters = word.trim_matches(|c: char| c.is_ascii_digit()).to_lowercase();
+    let letters = lowercase(word.trim_matches(|c: char| c.is_ascii_digit()));
     let is_ordinal =
         matches!(letters.as_str(), "st" | "nd" | "rd" | "th") && word.starts_with(|c: char| c.is_ascii_digit());
     digits >= 3 || !is_ordinal && word.chars().any(|c| !c.is_ascii_digit() && c != ',')
