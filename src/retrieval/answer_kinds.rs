@@ -4,7 +4,7 @@
 //! "where" by one with a name. A message's kinds are three bits, read once from its text; they say nothing of long texts,
 //! which tell everything, and decide between short ones (+.6 recall@10 on chat turns, +3 on questions for a time).
 
-use crate::lexical::month_number;
+use crate::lexical::{month_number, push_lower};
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl AnswerKinds {
                 if before[1].is_ascii_digit() && TIME_UNITS.contains(&letter) {
                     told.add(Self::TIME);
                 }
-                word.extend(letter.to_lowercase());
+                push_lower(letter, &mut word);
             } else if !word.is_empty() {
                 told.read_word(&word, is_name);
                 word.clear();
