@@ -172,7 +172,8 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
     let points_nowhere = question.points_somewhere && !has_window;
     let mut reasons = chosen(&[
         (question.points_back, "past_reference"),
-        (names(WordKind::Identifier) && may_name, "identifier"),
+        // One that was spoken of before too: a recent mention of it may be less than what was said then.
+        (names(WordKind::Identifier) && may_name || overlap.has_older_identifier && overlap.inside < ALL, "identifier"),
         (names(WordKind::Name) && may_name || points_nowhere, "unresolved_mention"),
         (
             question.is_personal && overlap.inside < ALL || question.asks_for_user && overlap.inside < FOLLOW_UP_SHARE,
@@ -214,6 +215,8 @@ struct Overlap {
     lead: f32,
     /// Kinds of words that are not in the recent window and are in an older message.
     leads: Vec<WordKind>,
+    /// An older message has an identifier of the question, whether or not a recent one has it too.
+    has_older_identifier: bool,
 }
 
 impl Overlap {
@@ -224,6 +227,7 @@ impl Overlap {
         // By the later of two neighbouring messages: what both have together.
         let mut pairs = vec![0.0_f32; request.recent.len() + 1];
         let mut leads = Vec::new();
+        let mut has_older_identifier = false;
         // By document: all words that it has, and those of them that the recent window has not.
         let mut older: Vec<(f32, f32)> = Vec::new();
         let mut total = 0.0;
@@ -254,11 +258,13 @@ impl Overlap {
                 let (all, lead) = &mut older[document as usize];
                 *all += weight;
                 *lead += if is_lead { weight } else { 0.0 };
-                is_older |= is_lead && request.may_bring(document);
+                let counts = is_lead || word.kind == WordKind::Identifier && !has_older_identifier;
+                is_older |= counts && request.may_bring(document);
             });
-            if is_older {
+            if is_older && is_lead {
                 leads.push(word.kind);
             }
+            has_older_identifier |= is_older && word.kind == WordKind::Identifier;
         }
         let (mut all, mut lead) = (0.0, 0.0);
         for (weights, document) in older.iter().zip(0..) {
@@ -269,7 +275,7 @@ impl Overlap {
         }
         let best = pairs.iter().copied().fold(0.0, f32::max);
         let total = f32::max(total, LEAST_WEIGHT);
-        Self { inside: best / total, outside: all / total, lead, leads }
+        Self { inside: best / total, outside: all / total, lead, leads, has_older_identifier }
     }
 }
 
