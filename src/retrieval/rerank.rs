@@ -59,6 +59,9 @@ const RARE_MARKS: (f32, f32) = (0.4, 0.8);
 const HELD_MARKS: (f32, f32) = (0.7, 1.0);
 const MOST_TERMS: f32 = 0.8;
 const HOLDERS: usize = 2;
+/// Above this share of the best score without the gain, scores are drawn together, so that what was the best still is 1 at
+/// most and those below keep their distance to the floor.
+const DRAWN_TOGETHER: f32 = 0.9;
 /// The message that has most of the question's identifiers gains it too, with so much of all terms.
 const LEAST_WITH_IDENTIFIER: f32 = 0.5;
 
@@ -269,7 +272,8 @@ fn add_exactness(hits: &mut [Hit]) {
     let share = |value: f32, (low, high): (f32, f32)| ((value - low) / (high - low)).clamp(0.0, 1.0);
     let holders = hits.iter().filter(|hit| hit.figures.lexical.held > MOST_TERMS).count();
     let most_identifiers = hits.iter().map(|hit| hit.figures.identifiers).fold(0.0, f32::max);
-    for hit in hits {
+    let best = hits.iter().map(|hit| hit.score).fold(f32::MIN_POSITIVE, f32::max);
+    for hit in &mut *hits {
         let Figures { held, held_rare, .. } = hit.figures.lexical;
         let is_named = most_identifiers > 0.0
             && hit.figures.identifiers >= most_identifiers - 0.01
@@ -277,6 +281,11 @@ fn add_exactness(hits: &mut [Hit]) {
         let all = if holders <= HOLDERS { share(held, HELD_MARKS) } else { 0.0 };
         let exactness = if is_named { 1.0 } else { all.max(share(held_rare, RARE_MARKS)) };
         hit.score += EXACT * exactness;
+    }
+    let from = DRAWN_TOGETHER * best;
+    let most = hits.iter().map(|hit| hit.score).fold(best, f32::max);
+    for hit in hits.iter_mut().filter(|hit| hit.score > from) {
+        hit.score = from + (hit.score - from) * (best - from) / (most - from);
     }
 }
 
