@@ -209,6 +209,24 @@ fn records_of_before_there_were_parts_stay_valid() {
     });
 }
 
+#[test]
+fn a_damaged_vector_is_one_that_is_not_there() {
+    block_on(async {
+        for blob in [vec![1, 2, 3, 4, 5, 6, 7], f32::NAN.to_le_bytes().repeat(512), Vec::new()] {
+            let (store, world) = watched();
+            let engine = embedded(&world).await;
+            let records = store.scan(Query::prefix(Store::Embeddings, key![])).await.unwrap();
+            let (key, record) = records.into_iter().next().unwrap();
+            let damaged = throughline::ports::Record { blob: Some(blob), ..record };
+            let commit = Commit { puts: vec![(Store::Embeddings, key, damaged)], ..Commit::default() };
+            assert!(store.commit(commit).await.unwrap());
+            engine.close();
+            let engine = world.open().await;
+            assert!(!recall(&engine, "cat named").await.is_empty());
+        }
+    });
+}
+
 fn chat(count: usize) -> Vec<String> {
     (0..count).map(|n| message("user", &format!("Note {n}: item{n} stands on shelf{}.", n * 7))).collect()
 }

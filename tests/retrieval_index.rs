@@ -269,6 +269,24 @@ fn a_thousand_equal_messages_are_a_thousand_hits() {
 }
 
 #[test]
+fn a_long_log_that_has_every_word_comes_before_short_turns_with_the_commonest() {
+    let mut index = lexical_only();
+    for seq in 1..=600 {
+        let text =
+            if seq % 2 == 0 { format!("The ticket number {seq} is open") } else { format!("Lunch at {seq}, fine") };
+        say(&mut index, 1, seq, Role::User, 1.0, &text);
+    }
+    let line = |at: usize| format!("{at} info worker {} finished batch {} in {} ms\n", at % 7, at * 13 % 997, at % 211);
+    let (before, after): (String, String) = ((0..120).map(line).collect(), (120..240).map(line).collect());
+    let log = format!("{before}ticket rejected because of stale basket\n{after}");
+    let log = say(&mut index, 2, 1, Role::User, 1.0, &log).unwrap();
+    for question in ["ticket stale basket", "Which ticket was rejected because of a stale basket?"] {
+        let result = ask(&index, &Ask { text: question, ..Ask::default() });
+        assert_eq!(result.hits.first().map(|hit| hit.document), Some(log), "{question}");
+    }
+}
+
+#[test]
 fn a_message_is_as_near_as_its_nearest_part() {
     let mut index = hybrid(2);
     let long = say(&mut index, 1, 1, Role::User, 1.0, "the long story of the harbour").unwrap();

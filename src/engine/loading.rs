@@ -387,7 +387,11 @@ impl Engine {
             .and_then(|seq| state.conversations.get(id).and_then(|conversation| conversation.message(seq)))
             .and_then(MessageMeta::document);
         match document {
-            Some(document) => state.index.set_part_vector(document, part_of(key), &vector),
+            Some(document) => match state.index.set_part_vector(document, part_of(key), &vector) {
+                // A damaged vector is one that is not there: the message is found by its words.
+                Err(error) if is_unusable(&error) => Ok(()),
+                taken => taken,
+            },
             None => Ok(()),
         }
     }
@@ -452,6 +456,11 @@ pub(super) fn document_of(conversation: u32, record: &MessageRecord) -> Document
         created_at_ms: record.created_at,
         text: &record.text,
     }
+}
+
+/// A vector that no index takes: of another length, or with something in it that is no number.
+pub(super) fn is_unusable(error: &Error) -> bool {
+    matches!(error.code, Code::EmbeddingDimensionMismatch | Code::EmbeddingFailed)
 }
 
 /// Key of a job record.

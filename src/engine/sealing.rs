@@ -7,7 +7,7 @@
 use super::Engine;
 use super::append::given_id;
 use super::event::Event;
-use super::loading::{document_of, is_indexed, vector_from_bytes};
+use super::loading::{document_of, is_indexed, is_unusable, vector_from_bytes};
 use super::segment_catalogue::{Catalogue, SEGMENT_LAYOUT, Segment, delete_segment};
 use super::stored::decode;
 use crate::error::{Code, Result};
@@ -334,7 +334,10 @@ impl Engine {
                         return Ok(None);
                     }
                     let (Some((seq, part)), Some(blob)) = (place_of(&key), stored.blob) else { return Ok(None) };
-                    rows.push(&vector_from_bytes(&blob))?;
+                    match rows.push(&vector_from_bytes(&blob)) {
+                        Err(error) if is_unusable(&error) => continue,
+                        pushed => pushed?,
+                    }
                     places.push(RowPlace { run: record.runs.len(), seq, part });
                     pace.step().await?;
                 }

@@ -6,7 +6,7 @@
 use super::Engine;
 use super::sealing::LEAST_SEALED;
 use super::stored::{Stored, decode, encode};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::key;
 use crate::ports::{Check, Commit, Key, KeyPart, Query, Record, Store};
 use crate::records::{SegmentCounters, SegmentKind, SegmentRecord};
@@ -84,7 +84,7 @@ impl Engine {
     pub(super) async fn segment_catalogue(&self) -> Result<Catalogue> {
         let (counters, check) = self.segment_counters().await?;
         let mut catalogue = Catalogue { segments: Vec::new(), unreadable: Vec::new(), counters, check };
-        for (key, record) in self.scan(Query::prefix(Store::Segments, key![])).await? {
+        for (key, record) in self.segment_records().await? {
             let number = match key.0.as_slice() {
                 [KeyPart::Number(number)] => u32::try_from(*number).ok(),
                 _ => None,
@@ -98,6 +98,20 @@ impl Engine {
             }
         }
         Ok(catalogue)
+    }
+
+    /// The records of all segments. Where something stands among them that is no record at all, and so can be neither read
+    /// nor deleted by its key, every segment goes: they are made again.
+    async fn segment_records(&self) -> Result<Vec<(Key, Record)>> {
+        match self.scan(Query::prefix(Store::Segments, key![])).await {
+            Err(error) if error.code == Code::StorageCorrupt => {
+                let delete_prefixes = vec![(Store::Segments, key![]), (Store::SegmentChunks, key![])];
+                self.host.storage.commit(Commit { delete_prefixes, ..Commit::default() }).await?;
+                self.count_unsealed(LEAST_SEALED);
+                Ok(Vec::new())
+            }
+            found => found,
+        }
     }
 
     /// The counters, and the check that nobody has changed them since.
@@ -128,7 +142,10 @@ impl Engine {
         while next < count {
             let mut query = Query::between(Store::SegmentChunks, key![segment.number], next, u32::MAX);
             query.limit = Some(CHUNK_PAGE);
-            let page = self.scan(query).await?;
+            let page = match self.scan(query).await {
+                Err(error) if error.code == Code::StorageCorrupt => return Ok(None),
+                page => page?,
+            };
             if page.is_empty() {
                 return Ok(None);
             }

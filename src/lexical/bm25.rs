@@ -13,8 +13,12 @@ pub fn inverse_document_frequency(documents: f32, holders: f32) -> f32 {
     (((documents - holders).max(0.0) + 0.5) / (holders + 0.5)).ln_1p()
 }
 
+/// Longer documents count as so many times the mean length. Without it a pasted log among chat turns, which holds every
+/// word that was asked for, weighs less than a short turn with the commonest of them.
+const LONGEST: f32 = 8.0;
+
 /// BM25's term weight for a frequency in a document of this length: 0 to `K1 + 1`.
 #[must_use]
 pub fn saturation(frequency: f32, length: f32, mean_length: f32) -> f32 {
-    frequency * (K1 + 1.0) / (frequency + K1 * (1.0 - B + B * length / mean_length))
+    frequency * (K1 + 1.0) / (frequency + K1 * (1.0 - B + B * (length / mean_length).min(LONGEST)))
 }

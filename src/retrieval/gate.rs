@@ -79,10 +79,12 @@ impl Decision {
     pub fn floor(&self, min_score: f64, confidence: f64, best: f64) -> f64 {
         let lowered = min_score * (1.0 - self.certainty * (1.0 - confidence));
         let floor = if lowered < min_score { min_score.min(lowered.max(best * NEAR_BEST)) } else { min_score };
-        if min_score > 0.0 { floor.max(best * LEAST_SHARE) } else { floor }
+        if min_score > 0.0 { floor.max(best * LEAST_SHARE).max(LEAST_SCORE.min(min_score)) } else { floor }
     }
 }
 
+/// However sure it is that something was said: below this score nothing of the question was found.
+const LEAST_SCORE: f64 = 0.02;
 /// Hits of less than this share of the best one's score are never worth their room: they cost .1 to .3 points of recall,
 /// and take the place of the best one's neighbours.
 const LEAST_SHARE: f64 = 0.5;
@@ -435,7 +437,7 @@ mod tests {
         assert_eq!(decision(0.0).floor(0.15, 0.1, 0.05), 0.15);
         // Sure: the search's own doubt is taken out, and what is far below the best stays out.
         assert!((decision(1.0).floor(0.15, 0.1, 0.05) - 0.03).abs() < 1e-9);
-        assert!((decision(1.0).floor(0.15, 0.1, 0.01) - 0.015).abs() < 1e-9);
+        assert_eq!(decision(1.0).floor(0.15, 0.1, 0.01), 0.02);
         // A search that is sure itself has the usual floor, or half of its best hit's score where that is more.
         assert_eq!(decision(1.0).floor(0.15, 1.0, 0.2), 0.15);
         assert_eq!(decision(1.0).floor(0.15, 1.0, 0.9), 0.45);

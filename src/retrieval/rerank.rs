@@ -263,12 +263,13 @@ fn score_fitted(hits: &mut [Hit], weights: &Weights, policy: &RetrievalPolicy) {
         hit.score = (hit.score + weights.session_best * hit.scores.session_best) / (1.0 + weights.session_best);
     }
     // After the sessions: what holds the thing itself lends nothing to its neighbours.
-    add_exactness(hits);
+    add_exactness(hits, 1.0 - length);
 }
 
 /// Puts messages that hold just what is asked for (an identifier, a name, nearly all terms) before what is around them:
-/// a short message that asks, and has the words, would lose to the answer that has none of them.
-fn add_exactness(hits: &mut [Hit]) {
+/// a short message that asks, and has the words, would lose to the answer that has none of them. `brevity`: how short the
+/// candidates are, 0 to 1; to hold the words says little of a long one.
+fn add_exactness(hits: &mut [Hit], brevity: f32) {
     let share = |value: f32, (low, high): (f32, f32)| ((value - low) / (high - low)).clamp(0.0, 1.0);
     let holders = hits.iter().filter(|hit| hit.figures.lexical.held > MOST_TERMS).count();
     let most_identifiers = hits.iter().map(|hit| hit.figures.identifiers).fold(0.0, f32::max);
@@ -280,7 +281,7 @@ fn add_exactness(hits: &mut [Hit]) {
             && held > LEAST_WITH_IDENTIFIER;
         let all = if holders <= HOLDERS { share(held, HELD_MARKS) } else { 0.0 };
         let exactness = if is_named { 1.0 } else { all.max(share(held_rare, RARE_MARKS)) };
-        hit.score += EXACT * exactness;
+        hit.score += EXACT * exactness * brevity;
     }
     let from = DRAWN_TOGETHER * best;
     let most = hits.iter().map(|hit| hit.score).fold(best, f32::max);

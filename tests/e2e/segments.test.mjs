@@ -44,6 +44,16 @@ const PAGE = String.raw`
     await new Promise((resolve) => { transaction.oncomplete = resolve; });
     database.close();
   };
+  // What no version ever wrote, under a key that none has.
+  globalThis.litter = async () => {
+    const { name } = (await indexedDB.databases())[0];
+    const database = await new Promise((resolve) => { indexedDB.open(name).onsuccess = ({ target }) => resolve(target.result); });
+    const transaction = database.transaction(["segments", "segment_chunks"], "readwrite");
+    transaction.objectStore("segments").put("junk", "weird");
+    transaction.objectStore("segment_chunks").put("junk", [1, 0]);
+    await new Promise((resolve) => { transaction.oncomplete = resolve; });
+    database.close();
+  };
   document.title = "ready";
 `;
 let browser;
@@ -103,5 +113,11 @@ test("a page that is loaded anew answers the same from segments, and from the me
   assert.equal(repaired.answers, filled.answers);
   assert.ok(repaired.segments.messages >= 512, "sealed again");
   assert.equal((await reload()).answers, filled.answers);
+  const third = await page();
+  await third.evaluate(() => globalThis.litter());
+  await third.close();
+  const cleaned = await reload();
+  assert.equal(cleaned.answers, filled.answers);
+  assert.ok(cleaned.segments.messages >= 512, "sealed again");
   await context.close();
 });
