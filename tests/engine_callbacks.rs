@@ -68,7 +68,8 @@ fn a_job_that_keeps_failing_is_given_up_until_the_next_message() {
         let engine = world.open().await;
         conversation(&engine, "c").await;
         engine.append(append("c", chat(2))).await.unwrap();
-        (0..5).for_each(|_| embedder.script.borrow_mut().push_back(EmbedFault::Fail));
+        // The last of five tries asks for two messages by themselves.
+        (0..6).for_each(|_| embedder.script.borrow_mut().push_back(EmbedFault::Fail));
         for _ in 0..10 {
             engine.settled().await.unwrap();
             world.clock.advance(3_600_000.0);

@@ -210,6 +210,40 @@ fn records_of_before_there_were_parts_stay_valid() {
 }
 
 #[test]
+fn a_text_that_the_model_refuses_goes_without_and_all_others_do_not() {
+    block_on(async {
+        for batch in [1, 4, 64] {
+            let refusing = WordEmbedder { batch, refuses: Some("basalt"), ..knowing() };
+            let world = World { embedder: Some(Rc::new(refusing)), ..World::default() };
+            let engine = world.open().await;
+            conversation(&engine, "c").await;
+            let text = |at: usize| format!("{} {at}", if at == 7 || at == 20 { "basalt" } else { "gravel" });
+            let messages = (0..30).map(|at| message("user", &text(at))).collect();
+            engine.append(append("c", messages)).await.unwrap();
+            for _ in 0..20 {
+                engine.settled().await.unwrap();
+                world.clock.advance(3_600_000.0);
+            }
+            let stats = engine.stats().await.unwrap();
+            assert_eq!((stats.vectors, stats.waiting_for_vectors), (28, 0), "batches of {batch}");
+            assert_eq!(engine.next_retry_at(), None);
+        }
+        // A model that fails is not taken for texts that are refused.
+        let failing = WordEmbedder { refuses: Some("gravel"), ..knowing() };
+        let world = World { embedder: Some(Rc::new(failing)), ..World::default() };
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", (0..9).map(|at| message("user", &format!("gravel {at}"))).collect())).await.unwrap();
+        for _ in 0..20 {
+            engine.settled().await.unwrap();
+            world.clock.advance(3_600_000.0);
+        }
+        let stats = engine.stats().await.unwrap();
+        assert_eq!((stats.vectors, stats.waiting_for_vectors), (0, 9));
+    });
+}
+
+#[test]
 fn a_damaged_vector_is_one_that_is_not_there() {
     block_on(async {
         for blob in [vec![1, 2, 3, 4, 5, 6, 7], f32::NAN.to_le_bytes().repeat(512), Vec::new()] {

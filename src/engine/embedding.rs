@@ -4,15 +4,20 @@
 //! at all. Where the model is another than before, the first batch takes the place of all that the former one made.
 
 use super::Engine;
+use super::event::Event;
 use super::jobs::Progress;
 use super::loading::{job_key, model_of};
 use super::stored::{Stored, encode};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, Embedder, Record, Store};
 use crate::records::{EmbeddingRecord, JobKind, MessageRecord, SegmentKind};
 use crate::text_parts::parts_of;
+use serde_json::json;
+
+/// Texts of the last try of a batch, at least: a second one tells a text that is refused from a model that fails.
+const LEAST_TRIED: usize = 4;
 
 /// Messages whose vectors are made together.
 #[derive(Default)]
@@ -33,15 +38,15 @@ struct Part {
 }
 
 impl Batch {
-    /// As many whole messages as fill one call, and at least one.
-    fn of(records: &[MessageRecord], embedder: &dyn Embedder) -> Self {
+    /// As many whole messages as have so many parts, and at least one.
+    fn of(records: &[MessageRecord], embedder: &dyn Embedder, most: usize) -> Self {
         let mut batch = Self::default();
         for record in records {
             let texts = match record.role {
                 Role::System => Vec::new(),
                 _ => parts_of(&record.text, embedder.max_input_tokens()),
             };
-            if !batch.parts.is_empty() && batch.parts.len() + texts.len() > embedder.max_batch_size() {
+            if !batch.parts.is_empty() && batch.parts.len() + texts.len() > most {
                 break;
             }
             let parts = texts.len() as u32;
@@ -77,17 +82,18 @@ impl Engine {
             }
         }
         let from = job.done_until_seq + 1;
-        let messages = u32::try_from(embedder.max_batch_size().max(1)).unwrap_or(u32::MAX);
+        let is_last_try = job.attempts > 0 && job.attempts + 1 >= self.options.policy.limits.job_attempts;
+        let most = embedder.max_batch_size().max(if is_last_try { LEAST_TRIED } else { 1 });
+        let messages = u32::try_from(most).unwrap_or(u32::MAX);
         let until = from.saturating_add(messages - 1).min(self.whole_until_seq(id));
-        let batch = Batch::of(&self.read_messages(id, from, until, None).await?, &*embedder);
+        let batch = Batch::of(&self.read_messages(id, from, until, None).await?, &*embedder, most);
         if batch.last == 0 {
             return Ok(Progress::Overtaken);
         }
-        let mut vectors = Vec::with_capacity(batch.parts.len());
-        for parts in batch.parts.chunks(embedder.max_batch_size().max(1)) {
-            let texts = parts.iter().map(|part| part.text.clone()).collect();
-            vectors.extend(self.embed(&*embedder, texts).await?);
-        }
+        let (batch, vectors) = match is_last_try {
+            false => self.embed_together(&*embedder, batch).await?,
+            true => self.embed_one_by_one(&*embedder, batch).await?,
+        };
         for (part, vector) in batch.parts.iter().zip(&vectors) {
             let body = encode(&EmbeddingRecord { model: model.clone(), parts: part.parts })?.body;
             let blob = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -105,6 +111,55 @@ impl Engine {
         self.count_unsealed(batch.last + 1 - from);
         self.take_new_vectors_in(id, &batch, &vectors)?;
         Ok(Progress::Made)
+    }
+
+    async fn embed_together(&self, embedder: &dyn Embedder, batch: Batch) -> Result<(Batch, Vec<Vec<f32>>)> {
+        let mut vectors = Vec::with_capacity(batch.parts.len());
+        for parts in batch.parts.chunks(embedder.max_batch_size().max(1)) {
+            vectors.extend(self.embed(embedder, parts.iter().map(|part| part.text.clone()).collect()).await?);
+        }
+        Ok((batch, vectors))
+    }
+
+    /// The last try of a batch, message by message: one text that the model refuses must not keep all that follow it from
+    /// being found by meaning. Where the first fails and the second does not, the first goes without a vector; a later one
+    /// ends the batch and is the first of the next.
+    async fn embed_one_by_one(&self, embedder: &dyn Embedder, batch: Batch) -> Result<(Batch, Vec<Vec<f32>>)> {
+        let mut done = Batch { last: batch.last, ..Batch::default() };
+        let mut vectors = Vec::new();
+        let mut refused: Option<Error> = None;
+        let mut parts = batch.parts.into_iter().peekable();
+        while let Some(first) = parts.next() {
+            let mut message = Batch { last: first.seq, parts: vec![first] };
+            while let Some(part) = parts.next_if(|part| part.seq == message.last) {
+                message.parts.push(part);
+            }
+            let seq = message.last;
+            match self.embed_together(embedder, message).await {
+                Ok((message, made)) => {
+                    done.parts.extend(message.parts);
+                    vectors.extend(made);
+                }
+                Err(error) if error.code == Code::Closed || refused.is_some() && done.parts.is_empty() => {
+                    return Err(error);
+                }
+                Err(_) if !done.parts.is_empty() => {
+                    done.last = seq - 1;
+                    break;
+                }
+                Err(error) => refused = Some(error),
+            }
+        }
+        if let Some(error) = refused {
+            if done.parts.is_empty() {
+                return Err(error);
+            }
+            let payload = json!({
+                "code": error.code.as_str(), "message": error.message, "retryable": false, "job": JobKind::Embed,
+            });
+            self.emit(&Event::new("error", payload));
+        }
+        Ok((done, vectors))
     }
 
     fn take_new_vectors_in(&self, id: &str, batch: &Batch, vectors: &[Vec<f32>]) -> Result<()> {

@@ -93,6 +93,8 @@ pub struct WordEmbedder {
     pub max_input_tokens: usize,
     /// Words that mean the same as others.
     pub synonyms: Vec<(&'static str, &'static str)>,
+    /// A call with a text that has this in it fails.
+    pub refuses: Option<&'static str>,
     /// Texts of each call.
     pub calls: RefCell<Vec<usize>>,
     pub script: RefCell<VecDeque<EmbedFault>>,
@@ -119,6 +121,7 @@ impl Default for WordEmbedder {
             batch: 16,
             max_input_tokens: 256,
             synonyms: Vec::new(),
+            refuses: None,
             calls: RefCell::default(),
             script: RefCell::default(),
             texts: RefCell::default(),
@@ -164,9 +167,13 @@ impl Embedder for WordEmbedder {
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
         let fault = self.script.borrow_mut().pop_front();
         let mut vectors: Vec<Vec<f32>> = texts.iter().map(|text| self.vector(text)).collect();
+        let is_refused = self.refuses.is_some_and(|refused| texts.iter().any(|text| text.contains(refused)));
         self.calls.borrow_mut().push(texts.len());
         self.texts.borrow_mut().extend(texts);
         match fault {
+            None if is_refused => {
+                return std::future::ready(Err(Error::new(Code::EmbeddingFailed, "refused"))).boxed_local();
+            }
             None => {}
             Some(EmbedFault::Fail) => {
                 return std::future::ready(Err(Error::new(Code::EmbeddingFailed, "scripted"))).boxed_local();
