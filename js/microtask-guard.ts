@@ -1,7 +1,7 @@
 /**
  * The engine's futures run in microtasks. A trap there reaches no caller: the promise that a call waits for would never
  * settle, and Node would end the process. The build points the generated glue's `queueMicrotask` here (esbuild's
- * `inject`; no generated code is edited), so that a trap is seen and told.
+ * `inject`), so that a trap is seen and told.
  */
 
 let listener: (cause: unknown) => void = () => {};
