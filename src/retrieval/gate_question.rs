@@ -1,7 +1,7 @@
 //! A question as the gate reads it: what kind of request it is, and its words.
 
 use super::gate_words as words;
-use super::question::{is_technical, readable};
+use super::question::{is_technical, readable, stands_between_spaces};
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
 
 /// Small talk, and a request about the last answer, are at most so long, in characters.
@@ -136,10 +136,7 @@ fn has_phrase(sequence: &str, folded: &str, phrase: &str) -> bool {
     if !phrase.is_ascii() {
         return folded.contains(phrase);
     }
-    sequence.match_indices(phrase).any(|(at, _)| {
-        let bytes = sequence.as_bytes();
-        bytes.get(at.wrapping_sub(1)) == Some(&b' ') && bytes.get(at + phrase.len()) == Some(&b' ')
-    })
+    stands_between_spaces(sequence, phrase)
 }
 
 /// A word counts one, a short one without a capital half: most of those say little in any language. Pieces of a script

@@ -164,18 +164,21 @@ fn role_named(sequence: &[&str], whole: &str) -> Option<Role> {
     let text = format!(" {} ", sequence.join(" "));
     let names = |phrases: &[&str], pieces: &[&str]| {
         pieces.iter().any(|piece| whole.contains(piece))
-            || phrases.iter().any(|piece| {
-                text.match_indices(piece).any(|(at, _)| {
-                    let bytes = text.as_bytes();
-                    bytes.get(at.wrapping_sub(1)) == Some(&b' ') && bytes.get(at + piece.len()) == Some(&b' ')
-                })
-            })
+            || phrases.iter().any(|phrase| stands_between_spaces(&text, phrase))
     };
     match (names(ASSISTANT_SAID, ASSISTANT_SAID_PIECES), names(USER_SAID, USER_SAID_PIECES)) {
         (true, false) => Some(Role::Assistant),
         (false, true) => Some(Role::User),
         _ => None,
     }
+}
+
+/// Whether words in a row stand in a text as whole words; the text has a space between words and at both ends.
+pub(super) fn stands_between_spaces(text: &str, words: &str) -> bool {
+    text.match_indices(words).any(|(at, _)| {
+        let bytes = text.as_bytes();
+        bytes.get(at.wrapping_sub(1)) == Some(&b' ') && bytes.get(at + words.len()) == Some(&b' ')
+    })
 }
 
 fn is_technical_term(term: &QuestionTerm) -> bool {
