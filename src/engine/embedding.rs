@@ -90,9 +90,10 @@ impl Engine {
         if batch.last == 0 {
             return Ok(Progress::Overtaken);
         }
-        let (batch, vectors) = match is_last_try {
-            false => self.embed_together(&*embedder, batch).await?,
-            true => self.embed_one_by_one(&*embedder, batch).await?,
+        let (batch, vectors) = if is_last_try {
+            self.embed_one_by_one(&*embedder, batch).await?
+        } else {
+            self.embed_together(&*embedder, batch).await?
         };
         for (part, vector) in batch.parts.iter().zip(&vectors) {
             let body = encode(&EmbeddingRecord { model: model.clone(), parts: part.parts })?.body;
@@ -154,10 +155,7 @@ impl Engine {
             if done.parts.is_empty() {
                 return Err(error);
             }
-            let payload = json!({
-                "code": error.code.as_str(), "message": error.message, "retryable": false, "job": JobKind::Embed,
-            });
-            self.emit(&Event::new("error", payload));
+            self.emit(&Event::error(&error, false, json!({ "job": JobKind::Embed })));
         }
         Ok((done, vectors))
     }

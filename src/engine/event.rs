@@ -1,7 +1,8 @@
 //! What an app may listen to.
 
+use crate::error::Error;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Something that happened. `name` is the event's name in `memory.on(name, listener)`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,5 +16,13 @@ pub struct Event {
 impl Event {
     pub(crate) fn new(name: &'static str, payload: Value) -> Self {
         Self { name, payload }
+    }
+
+    /// Something failed in the background. `details`, an object, is added to what is told of every error.
+    pub(crate) fn error(error: &Error, is_retryable: bool, mut details: Value) -> Self {
+        details["code"] = json!(error.code.as_str());
+        details["message"] = json!(error.message);
+        details["retryable"] = json!(is_retryable);
+        Self::new("error", details)
     }
 }

@@ -44,10 +44,7 @@ impl Engine {
         if let Err(error) = self.work_alone().await
             && error.code != Code::Closed
         {
-            let payload = json!({
-                "code": error.code.as_str(), "message": error.message, "retryable": error.code.is_retryable(),
-            });
-            self.emit(&Event::new("error", payload));
+            self.emit(&Event::error(&error, error.code.is_retryable(), json!({})));
         }
     }
 
@@ -185,13 +182,8 @@ impl Engine {
         } else {
             self.refresh_or_forget(conversation_id).await?;
         }
-        self.emit(&Event::new(
-            "error",
-            json!({
-                "code": error.code.as_str(), "message": error.message, "retryable": error.code.is_retryable() && !given_up, "job": kind,
-                "conversationId": conversation_id, "attempts": attempts,
-            }),
-        ));
+        let details = json!({ "job": kind, "conversationId": conversation_id, "attempts": attempts });
+        self.emit(&Event::error(error, error.code.is_retryable() && !given_up, details));
         Ok(())
     }
 

@@ -102,10 +102,7 @@ impl Engine {
                 }
                 Err(error) if error.code == Code::Closed => return Err(error),
                 Err(error) => {
-                    let payload = json!({
-                        "code": error.code.as_str(), "message": error.message, "retryable": true, "job": "seal",
-                    });
-                    self.emit(&Event::new("error", payload));
+                    self.emit(&Event::error(&error, true, json!({ "job": "seal" })));
                     break;
                 }
             }
