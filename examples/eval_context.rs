@@ -11,9 +11,12 @@
 //! what was found and had no room.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program")]
 
+#[path = "eval/data.rs"]
+mod data;
 #[path = "../tests/host/mod.rs"]
 mod host;
 
+use data::{CATEGORIES, MINILM_DIMENSIONS, text};
 use futures_executor::block_on;
 use futures_util::future::FutureExt;
 use host::{LocalLocks, ManualClock, append, ask, conversation};
@@ -34,10 +37,8 @@ type Failure = Box<dyn std::error::Error>;
 const ROOMS: [u32; 2] = [1_000, 3_000];
 /// Without the feature `tiktoken` tokens are estimated.
 const TOKENIZER: &str = if cfg!(feature = "tiktoken") { "o200k_base" } else { "estimate" };
-const DIMENSIONS: usize = 384;
 /// Messages of the recent window: the end of the conversation, which no question is about more than another.
 const RECENT_MESSAGES: u32 = 6;
-const CATEGORIES: [&str; 5] = ["multi-hop", "temporal", "open-domain", "single-hop", "adversarial"];
 
 /// Vectors made before, found by their text.
 struct KnownVectors(HashMap<String, Vec<f32>>);
@@ -48,7 +49,7 @@ impl Embedder for KnownVectors {
     }
 
     fn dimensions(&self) -> usize {
-        DIMENSIONS
+        MINILM_DIMENSIONS
     }
 
     fn max_batch_size(&self) -> usize {
@@ -60,15 +61,15 @@ impl Embedder for KnownVectors {
     }
 
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
-        let vector = |text: &String| self.0.get(text).cloned().unwrap_or_else(|| vec![0.01; DIMENSIONS]);
+        let vector = |text: &String| self.0.get(text).cloned().unwrap_or_else(|| vec![0.01; MINILM_DIMENSIONS]);
         std::future::ready(Ok(texts.iter().map(vector).collect())).boxed_local()
     }
 }
 
 struct Conversation {
     id: String,
-    /// Id, text and JSON of each turn.
-    turns: Vec<(String, String, String)>,
+    /// Text and JSON of each turn.
+    turns: Vec<(String, String)>,
     /// Text, category and places of the evidence of each question.
     questions: Vec<(String, usize, BTreeSet<usize>)>,
     vectors: HashMap<String, Vec<f32>>,
@@ -118,77 +119,26 @@ fn run() -> Result<(), Failure> {
 }
 
 fn read(data: &Path) -> Result<Vec<Conversation>, Failure> {
-    let root: Value = serde_json::from_str(&std::fs::read_to_string(data.join("locomo/conversations.json"))?)?;
-    let turn_rows = read_f16(&data.join("locomo/turns.minilm384.f16"))?;
-    let question_rows = read_f16(&data.join("locomo/questions.minilm384.f16"))?;
-    let row = |rows: &[f32], at: usize| rows.chunks_exact(DIMENSIONS).nth(at).map(<[f32]>::to_vec);
+    let locomo = data::read_locomo(data)?;
+    let rows = data::read_minilm(data)?;
     let mut conversations = Vec::new();
-    for found in list(&root) {
-        let dates: BTreeMap<u64, f64> =
-            list(&found["sessions"]).iter().map(|one| (whole(&one["n"]), time_of(text(&one["date"])))).collect();
-        let (turn_offset, question_offset) = (whole(&found["turn_offset"]), whole(&found["question_offset"]));
+    for (found, number) in locomo.conversations.into_iter().zip(0..) {
         let mut vectors = HashMap::new();
         let mut turns = Vec::new();
-        for (turn, place) in list(&found["turns"]).iter().zip(0_usize..) {
-            let caption = turn["c"].as_str().map(|caption| format!(" [shares {caption}]")).unwrap_or_default();
-            let said = format!("{}{caption}", text(&turn["t"]));
-            let role = if turn["w"] == "a" { "user" } else { "assistant" };
-            let time = dates.get(&whole(&turn["s"])).copied().unwrap_or(f64::NAN) + place as f64 * 1_000.0;
-            let name = text(&found[text(&turn["w"])]);
-            let message = json!({ "id": format!("m{}", place + 1), "role": role, "name": name, "content": said, "createdAt": time });
-            vectors.extend(row(&turn_rows, turn_offset as usize + place).map(|vector| (said.clone(), vector)));
-            turns.push((text(&turn["id"]).to_owned(), said, message.to_string()));
+        for (turn, place) in found.turns.into_iter().zip(0_usize..) {
+            let role = if turn.is_first { "user" } else { "assistant" };
+            let message = json!({ "id": format!("m{}", place + 1), "role": role, "name": turn.speaker, "content": turn.text, "createdAt": turn.time_ms });
+            vectors.extend(rows.turn(found.turn_row + place).map(|vector| (turn.text.clone(), vector.to_vec())));
+            turns.push((turn.text, message.to_string()));
         }
-        let places: BTreeMap<&str, usize> =
-            turns.iter().zip(0..).map(|(turn, place)| (turn.0.as_str(), place)).collect();
         let mut questions = Vec::new();
-        for (question, number) in list(&found["questions"]).iter().zip(0_usize..) {
-            let evidence: BTreeSet<usize> =
-                list(&question["ev"]).iter().filter_map(|id| places.get(text(id)).copied()).collect();
-            let said = text(&question["q"]).to_owned();
-            vectors.extend(row(&question_rows, question_offset as usize + number).map(|vector| (said.clone(), vector)));
-            if !evidence.is_empty() {
-                questions.push((said, (whole(&question["cat"]) as usize).clamp(1, CATEGORIES.len()) - 1, evidence));
-            }
+        for question in locomo.questions.iter().filter(|question| question.conversation == number) {
+            vectors.extend(rows.question(question.row).map(|vector| (question.text.clone(), vector.to_vec())));
+            questions.push((question.text.clone(), question.category, question.evidence.clone()));
         }
-        conversations.push(Conversation { id: text(&found["id"]).to_owned(), turns, questions, vectors });
+        conversations.push(Conversation { id: found.id, turns, questions, vectors });
     }
     Ok(conversations)
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn whole(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_default()
-}
-
-/// Milliseconds of "1:56 pm on 8 May, 2023".
-fn time_of(date: &str) -> f64 {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let words: Vec<&str> = date.split([' ', ':', ',']).filter(|word| !word.is_empty()).collect();
-    let [hour, minute, half, _, day, month, year] = words[..] else { return f64::NAN };
-    let number = |word: &str| word.parse::<i64>().unwrap_or(0);
-    let month = MONTHS.find(month.get(..3).unwrap_or("?")).map_or(0, |at| at as i64 / 3) + 1;
-    let (month_from_march, year) = if month <= 2 { (month + 9, number(year) - 1) } else { (month - 3, number(year)) };
-    let days =
-        365 * year + year / 4 - year / 100 + year / 400 + (153 * month_from_march + 2) / 5 + number(day) - 719_469;
-    let hours = number(hour) % 12 + if half == "pm" { 12 } else { 0 };
-    ((days * 24 + hours) * 60 + number(minute)) as f64 * 60_000.0
-}
-
-fn read_f16(path: &Path) -> Result<Vec<f32>, Failure> {
-    let half = |pair: &[u8]| {
-        let bits = u32::from(u16::from_le_bytes([pair[0], pair[1]]));
-        let magnitude = f32::from_bits((bits & 0x7FFF) << 13) * f32::from_bits(0x7780_0000);
-        if bits & 0x8000 == 0 { magnitude } else { -magnitude }
-    };
-    Ok(std::fs::read(path)?.chunks_exact(2).map(half).collect())
 }
 
 async fn open(one: &Conversation, has_vectors: bool) -> Result<Engine, Failure> {
@@ -217,7 +167,7 @@ async fn open(one: &Conversation, has_vectors: bool) -> Result<Engine, Failure> 
     engine.set_counter(Rc::new(throughline::tokens::TiktokenCounter::new(throughline::tokens::Encoding::O200kBase)));
     conversation(&engine, &one.id).await;
     for turns in one.turns.chunks(200) {
-        engine.append(append(&one.id, turns.iter().map(|turn| turn.2.clone()).collect())).await?;
+        engine.append(append(&one.id, turns.iter().map(|turn| turn.1.clone()).collect())).await?;
     }
     engine.settled().await?;
     Ok(engine)
@@ -320,7 +270,7 @@ fn present(one: &Conversation, context: &Context) -> BTreeSet<usize> {
     let items = context.receipt.sections.iter().filter(|section| matches!(section.name, "recent" | "retrieved"));
     let ranges = items.flat_map(|section| &section.items).filter_map(|item| item.range.as_ref());
     let places = ranges.flat_map(|range| range.from as usize - 1..range.to as usize);
-    places.filter(|place| one.turns.get(*place).is_some_and(|turn| sent.contains(&turn.1))).collect()
+    places.filter(|place| one.turns.get(*place).is_some_and(|turn| sent.contains(&turn.0))).collect()
 }
 
 /// Turns that were found and are not there.

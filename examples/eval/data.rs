@@ -1,4 +1,5 @@
 //! LoCoMo and Cranfield as they are on disk.
+#![allow(dead_code, reason = "each example uses its share")]
 
 use crate::Failure;
 use serde_json::Value;
@@ -12,6 +13,8 @@ pub const MINILM_DIMENSIONS: usize = 384;
 pub struct Turn {
     pub id: String,
     pub session: u64,
+    /// Said by the first of the two who speak.
+    pub is_first: bool,
     pub speaker: String,
     pub text: String,
     pub time_ms: f64,
@@ -73,6 +76,7 @@ pub fn read_locomo(data: &Path) -> Result<Locomo, Failure> {
                 Turn {
                     id: text(&turn["id"]).to_owned(),
                     session,
+                    is_first: turn["w"] == "a",
                     speaker: text(&conversation[text(&turn["w"])]).to_owned(),
                     text: format!("{}{caption}", text(&turn["t"])),
                     time_ms: times.get(&session).copied().unwrap_or(f64::NAN) + position as f64 * 1_000.0,
@@ -104,7 +108,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-fn text(value: &Value) -> &str {
+pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
