@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "./build.mjs";
+import { ensureStrace } from "./engines.mjs";
 import {
   ROOT, Stop, ensureCargoDeny, ensureChromium, ensurePackages, ensureRust, ensureWasmBindgen, environment, main, run, say,
 } from "./toolchain.mjs";
@@ -66,6 +67,9 @@ async function testBrowser() {
   await build();
   await rustInBrowser(driver);
   await nodeTests("tests/e2e", { CHROME_PATH: browser });
+  // Where strace is missing it is installed, or what needs it is left out with a word.
+  const withStrace = await ensureStrace();
+  await nodeTests("tests/engines", { CHROME_PATH: browser }, (name) => withStrace || !name.startsWith("power-cut"));
 }
 
 /** The fuzz targets, side by side: each runs as long as the slowest. In their own parts they run for three seconds. */
@@ -120,9 +124,10 @@ async function check(name, command, args, advice) {
   }
 }
 
-async function nodeTests(folder, env) {
+async function nodeTests(folder, env, isWanted = () => true) {
   if (!isThere(folder)) return;
-  const files = readdirSync(join(ROOT, folder)).filter((name) => name.endsWith(".test.mjs")).map((name) => join(folder, name));
+  const names = readdirSync(join(ROOT, folder)).filter((name) => name.endsWith(".test.mjs") && isWanted(name));
+  const files = names.map((name) => join(folder, name));
   if (files.length === 0) return;
   await counted(process.execPath, ["--test", "--test-reporter=spec", ...files], env, countNode);
 }

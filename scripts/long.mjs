@@ -1,0 +1,28 @@
+// `npm run test:long`: the tests that take longer than anybody waits for before a commit. Names of parts as arguments run only
+// those. `--runs N` sets how much of each is run, `--seed N` where it begins; what fails prints how to replay it.
+
+import { parseArgs } from "node:util";
+import { testEngines } from "./engines.mjs";
+import { Stop, main, say } from "./toolchain.mjs";
+
+/** By name: what it is, how many runs it has by default, how it is run. */
+const PARTS = {
+  crash: {
+    say: "Browsers killed while they write, and the model of a power cut",
+    runs: 50,
+    run: ({ runs, seed }) => testEngines({ runs, seed }),
+  },
+};
+
+await main(async () => {
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { runs: { type: "string" }, seed: { type: "string" } } });
+  const unknown = positionals.find((name) => !(name in PARTS));
+  if (unknown !== undefined) throw new Stop(`There is no part "${unknown}". The parts are ${Object.keys(PARTS).join(", ")}; none: all.`);
+  for (const [name, part] of Object.entries(PARTS)) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue;
+    console.log(`\n## ${part.say}`);
+    const begin = Date.now();
+    await part.run({ runs: Number(values.runs ?? part.runs), seed: Number(values.seed ?? 1) });
+    say(`${name}: done in ${((Date.now() - begin) / 60_000).toFixed(1)} min`);
+  }
+});
