@@ -114,7 +114,7 @@ test("row 26: a clock that jumps ten years back and forth changes no order, and 
 test("row 27: budgets that cannot work are refused, and the question is never cut", async () => {
   const { memory, id } = await chatOf([user("harbour")]);
   const question = "Where is the lantern? ".repeat(200);
-  for (const [window, code] of [[0, "budget_infeasible"], [-5, "invalid_argument"], [NaN, "invalid_argument"], [2 ** 53, "invalid_argument"], [100, "budget_infeasible"]]) {
+  for (const [window, code] of [[0, "budget_infeasible"], [-5, "budget_infeasible"], [NaN, "invalid_argument"], [2 ** 53, "budget_infeasible"], [100, "budget_infeasible"]]) {
     await assert.rejects(memory.buildContext({ conversationId: id, question, window, reserve: 10 }), { code }, String(window));
   }
   const context = await memory.buildContext({ conversationId: id, question, window: 4_000, reserve: 500 });
