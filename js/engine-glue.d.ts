@@ -103,6 +103,7 @@ export class Engine {
   settled(request: string): Promise<unknown>;
   flush(request: string): Promise<unknown>;
   erase(request: string): Promise<unknown>;
+  catchUp(request: string): Promise<unknown>;
   stats(request: string): Promise<unknown>;
   close(): Promise<unknown>;
   free(): void;

@@ -1,7 +1,7 @@
 import { MemoryError } from "./errors.js";
 import type { MemoryEventName, MemoryEvents } from "./types.js";
 
-const EVENT_NAMES: ReadonlySet<string> = new Set<MemoryEventName>(["append", "stream", "context", "compaction", "fact", "job", "storage", "error"]);
+const EVENT_NAMES: ReadonlySet<string> = new Set<MemoryEventName>(["append", "stream", "context", "compaction", "conversation", "fact", "job", "storage", "error"]);
 
 type Listener<Name extends MemoryEventName> = (payload: MemoryEvents[Name]) => void;
 

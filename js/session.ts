@@ -9,6 +9,7 @@ import { MemoryError, isMemoryError, toMemoryError } from "./errors.js";
 import { Host } from "./host.js";
 import { tryLock } from "./locks.js";
 import type { CheckedOptions } from "./options.js";
+import { TabChannel, type Hint } from "./tab-channel.js";
 import { vocabularyBytes } from "./vocabularies.js";
 import type { Encoding, MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
 
@@ -48,6 +49,7 @@ const LOCK_PAUSE_MS = 50;
 export class Session {
   readonly #options: CheckedOptions;
   readonly #host: Host;
+  #channel: TabChannel | undefined;
   readonly #emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void;
   #opening: { generation: number; opened: Promise<Opened> } | undefined;
   #lost: MemoryError | undefined;
@@ -56,13 +58,17 @@ export class Session {
   constructor(options: CheckedOptions, emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void) {
     this.#options = options;
     this.#emit = emit;
-    this.#host = new Host(options, emit);
+    this.#host = new Host(options, (event, payload) => {
+      emit(event, payload);
+      this.#channel?.tell(event, payload);
+    });
   }
 
   /** Opens the engine, so that what cannot work is told now. */
   async open(): Promise<void> {
     try {
       await this.#current();
+      this.#channel = new TabChannel(this.#options, (hints) => this.#catchUp(hints));
     } catch (error) {
       throw this.#asMemoryError(error);
     }
@@ -104,6 +110,7 @@ export class Session {
   async #close(writes: Promise<unknown>): Promise<void> {
     this.#host.abort();
     await writes;
+    this.#channel?.close();
     try {
       const opened = await this.#opening?.opened.catch(() => undefined);
       if (opened === undefined || !isAlive(opened.generation)) return;
@@ -115,6 +122,15 @@ export class Session {
     } finally {
       this.#host.close();
     }
+  }
+
+  /** Other tabs stored something: what is in memory of it is read again, then this tab's listeners are told. */
+  async #catchUp(hints: Hint[]): Promise<void> {
+    const conversationIds = new Set(hints.flatMap(({ conversationId }) => conversationId ?? []));
+    const all = hints.some(({ kind, conversationId }) => kind === "storage" && conversationId === undefined);
+    // What fails here fails again, and is told, when it is asked for.
+    await this.call("catchUp", { conversationIds: [...conversationIds], all }, { idempotent: true }).catch(() => undefined);
+    for (const { kind, ...payload } of hints) this.#emit(kind, { ...payload, remote: true } as unknown as MemoryEvents[typeof kind]);
   }
 
   async #callWithRetry(method: Method, request: object, policy: CallPolicy): Promise<unknown> {

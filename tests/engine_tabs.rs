@@ -10,10 +10,13 @@ use host::{World, append, conversation, message};
 use serde_json::json;
 use std::cell::Cell;
 use std::rc::Rc;
-use throughline::engine::{ConversationUpdate, Engine, EraseRequest, RecallRequest};
+use throughline::engine::{CatchUp, ConversationUpdate, Engine, EraseRequest, RecallRequest};
+use throughline::error::Code;
 use throughline::key;
 use throughline::ports::{Commit, Key, Pending, Query, Record, Storage, Store};
 use throughline::store::StorageUsage;
+use throughline::store::faulty::FaultyStore;
+use throughline::store::memory::MemoryStore;
 
 /// Counts how often all conversation records are read.
 struct Counting {
@@ -149,5 +152,49 @@ fn a_store_without_a_stamp_is_read_every_time() {
             assert_eq!(found(&old, "Valparaiso").await, ["c"]);
             assert_eq!(reads.get() - before, 1);
         }
+    });
+}
+
+#[test]
+fn what_another_tab_erased_leaves_the_memory_of_one_that_is_told() {
+    block_on(async {
+        let (world, _) = world();
+        let (one, other) = (world.open().await, world.open().await);
+        for id in ["kept", "gone"] {
+            conversation(&one, id).await;
+            say(&one, id, &format!("the harbour of Valparaiso, {id}")).await;
+        }
+        assert_eq!(found(&other, "Valparaiso").await.len(), 2);
+        let both = other.index_bytes();
+        let erase = |what: serde_json::Value| one.erase(serde_json::from_value::<EraseRequest>(what).unwrap());
+        erase(json!({ "conversationId": "gone" })).await.unwrap();
+        let told = CatchUp { conversation_ids: vec!["gone".to_owned()], all: false };
+        other.catch_up(told).await.unwrap();
+        let left = other.index_bytes();
+        assert!(left < both, "{both} -> {left}");
+        erase(json!({ "user": true })).await.unwrap();
+        other.catch_up(CatchUp { conversation_ids: Vec::new(), all: true }).await.unwrap();
+        assert!(other.index_bytes() < left);
+    });
+}
+
+#[test]
+fn where_the_data_is_gone_nothing_of_it_stays_in_memory() {
+    block_on(async {
+        let store = FaultyStore::new(MemoryStore::new());
+        let mut world = World::default();
+        let opened = store.clone();
+        world.storage = Rc::new(move || Rc::new(opened.clone()));
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        say(&engine, "c", "the harbour of Valparaiso").await;
+        assert_eq!(found(&engine, "Valparaiso").await, ["c"]);
+        let before = engine.index_bytes();
+        store.fail_next_reads(1, Code::StorageUnavailable);
+        let all = CatchUp { conversation_ids: Vec::new(), all: true };
+        assert_eq!(engine.catch_up(all).await.unwrap_err().code, Code::StorageUnavailable);
+        assert!(engine.index_bytes() < before);
+        // What is still there after all is found again.
+        assert_eq!(found(&engine, "Valparaiso").await, ["c"]);
     });
 }

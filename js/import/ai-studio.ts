@@ -1,7 +1,7 @@
 /** AI Studio: one prompt per file, its turns in `chunkedPrompt.chunks`. */
 
 import { conversationOf, metadata, Skip, type ImportedConversation } from "./conversation.js";
-import { contentHash } from "./content-hash.js";
+import { contentHash } from "../content-hash.js";
 import { timeMs } from "./import-time.js";
 import { asObject, asObjects, asText, field, has, type JsonObject } from "./json-value.js";
 import type { TreeNode } from "./message-tree.js";

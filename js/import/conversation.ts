@@ -2,7 +2,7 @@
 
 import type { ImportSkipReason, ImportSource } from "../types.js";
 import { isWellFormed } from "../arguments.js";
-import { ContentHash, contentHash } from "./content-hash.js";
+import { ContentHash, contentHash } from "../content-hash.js";
 import { timeMs } from "./import-time.js";
 import { withoutBlanks } from "./json-value.js";
 import { MessageTree, type TreeNode } from "./message-tree.js";

@@ -4,7 +4,7 @@
  */
 
 import { conversationOf, metadata, Skip, type ImportedConversation } from "./conversation.js";
-import { contentHash } from "./content-hash.js";
+import { contentHash } from "../content-hash.js";
 import { htmlText } from "./html-text.js";
 import { timeMs } from "./import-time.js";
 import { MAX_ELEMENT_BYTES, unusable } from "./limits.js";

@@ -72,22 +72,33 @@ export interface Stats {
   countedWith: string;
 }
 
+/** Where it happened. */
+interface Remote {
+  /** It happened in another tab or worker of this user. Calls of this memory see it already. */
+  remote?: true;
+}
+
 /** What each event carries. Further fields can be added. */
 export interface MemoryEvents {
   /** Messages were stored. */
-  append: { conversationId: string; count: number };
-  /** A message that was streamed ended: through this memory, or it was found without its writer. */
-  stream: { conversationId: string; id: string; seq: number; status: Exclude<MessageStatus, "streaming"> };
+  append: { conversationId: string; count: number } & Remote;
+  /** A message that was streamed ended: through this memory or another, or it was found without its writer. */
+  stream: { conversationId: string; id: string; seq: number; status: Exclude<MessageStatus, "streaming"> } & Remote;
   /** A context was built. */
   context: { conversationId: string; tokens: number };
   /** A conversation was compacted: the tokens of the messages that were folded, and how far the summary reaches now. */
-  compaction: { conversationId: string; version: number; summarizedUntilSeq: number; tokens: number };
+  compaction: { conversationId: string; version: number; summarizedUntilSeq: number; tokens: number } & Remote;
+  /** A conversation was made (`created`), its title, project or `remember` changed (`updated`), or its active path (`turned`). */
+  conversation: { conversationId: string; state: string } & Remote;
   /** A fact was added, changed, proposed or removed. */
-  fact: { operation: string; factId: string | null };
+  fact: { operation: string; factId: string | null } & Remote;
   /** A piece of background work was done. */
   job: { kind: string; conversationId: string; state: string };
-  /** Something was removed from storage. */
-  storage: { state: string; conversationId?: string };
+  /**
+   * Something was removed from storage: `message_removed` and `conversation_deleted` name the conversation, `erased` means
+   * everything. `resumed`: the page came back from the browser's cache, and anything may have changed meanwhile.
+   */
+  storage: { state: string; conversationId?: string } & Remote;
   /** Something failed that no call could report: a background job, a write of a message that is streaming, or the load of a vocabulary. */
   error: {
     code: MemoryErrorCode;

@@ -12,7 +12,6 @@ use crate::ports::{Check, Commit, Store};
 use crate::records::{ConversationRecord, JobKind, JobRecord};
 use crate::sorting;
 use serde::Serialize;
-use serde_json::json;
 
 /// Name of the record that counts creations.
 const BIRTHS: &str = "conversations";
@@ -196,6 +195,7 @@ impl Engine {
                 Check { store: Store::Conversations, key: key![new.id.as_str()], body: None },
             ];
             if let Some(view) = self.write_new_conversation(&new, born, checks).await? {
+                self.emit(&Event::conversation(&new.id, "created"));
                 return Ok(view);
             }
         }
@@ -331,6 +331,7 @@ impl Engine {
             if self.commit(commit).await? {
                 let view = ConversationView::from(&stored.value);
                 self.state.borrow_mut().put_conversation(stored);
+                self.emit(&Event::conversation(&update.id, "updated"));
                 return Ok(view);
             }
         }
@@ -341,11 +342,9 @@ impl Engine {
     /// only source it is. One that is not there is no error.
     pub async fn delete_conversation(&self, id: &str) -> Result<()> {
         match self.erase_conversation(id).await {
-            Err(error) if error.code == Code::NotFound => return Ok(()),
-            result => result?,
-        };
-        self.emit(&Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
-        Ok(())
+            Err(error) if error.code != Code::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Lets other tabs through after some tries that they were faster in; not all losers wait for the same time.

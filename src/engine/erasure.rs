@@ -142,6 +142,7 @@ impl Engine {
                 state.index.sweep();
                 self.erasures.set(self.erasures.get() + 1);
                 forget_in_memory(state, &facts, counters);
+                self.emit(&Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
                 return Ok(Erased { erased, remains: vec![REMAINS.to_owned()] });
             }
         }
@@ -158,6 +159,7 @@ impl Engine {
             let counters = self.delete_facts(&facts, &[], &mut commit).await?;
             if self.commit(commit).await? {
                 forget_in_memory(&mut self.state.borrow_mut(), &facts, counters);
+                self.emit(&Event::new("fact", json!({ "operation": "ERASE", "factId": id })));
                 let mut erased = serde_json::Map::new();
                 erased.insert(Store::Facts.name().to_owned(), 1.into());
                 return Ok(Erased { erased, remains: vec![REMAINS.to_owned()] });

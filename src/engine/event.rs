@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Something that happened. `name` is the event's name in `memory.on(name, listener)`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
-    /// `append`, `stream`, `context`, `compaction`, `fact`, `job`, `storage` or `error`.
+    /// `append`, `stream`, `context`, `compaction`, `conversation`, `fact`, `job`, `storage` or `error`.
     pub name: &'static str,
     /// Plain data about it; never a user's text.
     pub payload: Value,
@@ -16,6 +16,11 @@ pub struct Event {
 impl Event {
     pub(crate) fn new(name: &'static str, payload: Value) -> Self {
         Self { name, payload }
+    }
+
+    /// A conversation is another than before, without a new message.
+    pub(crate) fn conversation(id: &str, state: &str) -> Self {
+        Self::new("conversation", json!({ "conversationId": id, "state": state }))
     }
 
     /// Something failed in the background. `details`, an object, is added to what is told of every error.

@@ -10,6 +10,7 @@ mod append;
 mod attaching;
 mod build_context;
 mod callback;
+mod catching_up;
 mod compaction;
 mod conversation_stamp;
 mod conversations;
@@ -34,6 +35,7 @@ mod turnstile;
 
 pub use append::{AppendRequest, Appended, HistoryEntry};
 pub use build_context::ContextRequest;
+pub use catching_up::CatchUp;
 pub use compaction::SummaryView;
 pub use conversations::{ConversationPage, ConversationUpdate, ConversationView, NewConversation};
 pub use erasure::{EraseRequest, Erased};

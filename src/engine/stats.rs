@@ -74,6 +74,12 @@ impl Engine {
         Ok(stats)
     }
 
+    /// Memory of the search index's words and metadata, in bytes, about, as it is now: storage is not asked.
+    #[must_use]
+    pub fn index_bytes(&self) -> usize {
+        self.state.borrow().index.memory_bytes()
+    }
+
     /// Numbers as they are now.
     pub async fn stats(&self) -> Result<Stats> {
         self.ensure_open()?;
@@ -108,7 +114,7 @@ impl Engine {
             quota_bytes: usage.quota_bytes,
             persisted: usage.persisted,
             durable: storage.is_durable(),
-            index_bytes: state.index.memory_bytes(),
+            index_bytes: self.index_bytes(),
             segments,
             spent: state.spending.clone(),
             counted_with: self.counter().id().to_owned(),

@@ -3,6 +3,7 @@
 use super::Engine;
 use super::append::{AppendRequest, no_such_message};
 use super::conversations::{WRITE_TRIES, overtaken};
+use super::event::Event;
 use super::path_change::Invalidated;
 use super::stored::Stored;
 use crate::error::{Error, Result};
@@ -176,7 +177,9 @@ impl Engine {
                 for job in jobs {
                     self.put_job(id, job);
                 }
-                return Ok(Turned { invalidated: self.take_path_change_in(id, change).await });
+                let invalidated = self.take_path_change_in(id, change).await;
+                self.emit(&Event::conversation(id, "turned"));
+                return Ok(Turned { invalidated });
             }
         }
         Err(overtaken())

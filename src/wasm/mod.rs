@@ -11,8 +11,8 @@ mod timer;
 mod validating;
 
 use crate::engine::{
-    AppendRequest, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest, FactFilter, FactUpdate, Host,
-    LeafRequest, NewConversation, NewFact, Options, RecallRequest, RemoveRequest, StreamUpdate,
+    AppendRequest, CatchUp, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest, FactFilter,
+    FactUpdate, Host, LeafRequest, NewConversation, NewFact, Options, RecallRequest, RemoveRequest, StreamUpdate,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -362,6 +362,12 @@ impl JsEngine {
         self.answer(Method::Erase, request)
     }
 
+    /// Other tabs changed something.
+    #[wasm_bindgen(js_name = catchUp)]
+    pub fn catch_up(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::CatchUp, request)
+    }
+
     /// See `stats`, without what only the facade knows.
     pub fn stats(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Stats, request)
@@ -418,6 +424,7 @@ enum Method {
     Settled,
     Flush,
     Erase,
+    CatchUp,
     Stats,
 }
 
@@ -550,6 +557,10 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
         Method::Erase => {
             let request: EraseRequest = from_json(request)?;
             to_json(&engine.erase(request).await?)
+        }
+        Method::CatchUp => {
+            let changes: CatchUp = from_json(request)?;
+            to_json(&engine.catch_up(changes).await?)
         }
         Method::Stats => to_json(&engine.stats().await?),
     }

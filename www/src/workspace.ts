@@ -124,6 +124,8 @@ export class Workspace {
     this.#unsubscribe = [
       memory.on("append", ({ conversationId }) => void this.#arrived(conversationId)),
       memory.on("stream", ({ conversationId }) => void this.#arrived(conversationId)),
+      memory.on("conversation", ({ remote }) => void (remote && this.refreshConversations())),
+      memory.on("storage", ({ remote }) => void (remote && this.refreshConversations())),
       memory.on("job", () => this.watchJobs()),
       memory.on("fact", () => this.#remembered()),
       memory.on("compaction", () => this.changed("inquiry", "stats")),

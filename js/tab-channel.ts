@@ -1,0 +1,110 @@
+/**
+ * Tells the other tabs and workers of a user what was stored, so that they show it within a moment. Nothing depends on it:
+ * the truth is in storage, and is read there.
+ */
+
+import { contentHash } from "./content-hash.js";
+import type { CheckedOptions } from "./options.js";
+
+/** The events that others are told of. What they carry holds ids and figures, never a user's text. */
+const KINDS = ["append", "stream", "compaction", "conversation", "fact", "storage"] as const;
+
+/** The name of an event, and what it carries. */
+export interface Hint {
+  kind: (typeof KINDS)[number];
+  conversationId?: string;
+  [detail: string]: unknown;
+}
+
+/** Names of in-memory databases: no other page has them, but other memories of this one. */
+const memoryNames = new WeakMap<object, string>();
+
+/** One memory's line to the others of the same user. */
+export class TabChannel {
+  readonly #name: string;
+  readonly #receive: (hints: Hint[]) => Promise<void>;
+  readonly #listening = new AbortController();
+  #channel: BroadcastChannel | undefined;
+  #waiting: Hint[] = [];
+  #isReceiving = false;
+
+  /** `receive` gets what was told since it last ended, and is not called while it runs. It never rejects. */
+  constructor({ storage, userId }: CheckedOptions, receive: (hints: Hint[]) => Promise<void>) {
+    const name = storage.kind === "indexeddb" ? storage.name : (memoryNames.get(storage) ?? crypto.randomUUID());
+    if (storage.kind === "memory") memoryNames.set(storage, name);
+    this.#name = `throughline:${contentHash(storage.kind, name, userId)}`;
+    this.#receive = receive;
+    this.#open();
+    const { signal } = this.#listening;
+    const page = globalThis as Partial<Pick<Window, "addEventListener">>;
+    // A page that may come back from the browser's cache hears nothing meanwhile. A channel would keep it out of there.
+    page.addEventListener?.("pagehide", ({ persisted }) => persisted && this.#shut(), { signal });
+    page.addEventListener?.(
+      "pageshow",
+      ({ persisted }) => {
+        if (!persisted) return;
+        this.#open();
+        this.#take({ kind: "storage", state: "resumed" });
+      },
+      { signal },
+    );
+  }
+
+  /** Tells the others, where it is an event for them. */
+  tell(kind: string, payload: object): void {
+    if (!isKind(kind)) return;
+    try {
+      this.#channel?.postMessage({ ...payload, kind });
+    } catch {
+      // The channel is closed, or a platform refuses: the others read storage when they are next used.
+    }
+  }
+
+  /** Neither tells nor hears any more. */
+  close(): void {
+    this.#listening.abort();
+    this.#shut();
+    this.#waiting = [];
+  }
+
+  #open(): void {
+    if (typeof BroadcastChannel === "undefined" || this.#channel !== undefined) return;
+    const channel = new BroadcastChannel(this.#name);
+    channel.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (isHint(data)) this.#take(data);
+    };
+    // Node must not be kept alive by it.
+    (channel as { unref?: () => void }).unref?.();
+    this.#channel = channel;
+  }
+
+  #shut(): void {
+    this.#channel?.close();
+    this.#channel = undefined;
+  }
+
+  #take(hint: Hint): void {
+    this.#waiting.push(hint);
+    if (!this.#isReceiving) void this.#deliver();
+  }
+
+  async #deliver(): Promise<void> {
+    this.#isReceiving = true;
+    while (this.#waiting.length > 0) {
+      const hints = this.#waiting;
+      this.#waiting = [];
+      await this.#receive(hints);
+    }
+    this.#isReceiving = false;
+  }
+}
+
+function isKind(kind: unknown): kind is Hint["kind"] {
+  return (KINDS as readonly unknown[]).includes(kind);
+}
+
+/** Another version of this package may tell what this one does not know. */
+function isHint(data: unknown): data is Hint {
+  if (typeof data !== "object" || data === null || !("kind" in data) || !isKind(data.kind)) return false;
+  return !("conversationId" in data) || typeof data.conversationId === "string";
+}

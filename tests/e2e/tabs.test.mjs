@@ -1,0 +1,114 @@
+// Two pages and a worker of one user: what one stores the others show within a second.
+/* global memory, heardInWorker */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { BACK_ENDS, openSite } from "./pages.mjs";
+
+/** How long others may take to show what was stored. */
+const SECOND_MS = 1_000;
+
+const script = `
+  globalThis.open = async (userId) => {
+    globalThis.memory = await throughline.createMemory({ userId, tokenizer: "estimate" });
+    globalThis.heard = [];
+    for (const name of ["append", "stream", "conversation", "fact", "storage"]) {
+      memory.on(name, (payload) => heard.push({ name, at: Date.now(), ...payload }));
+    }
+  };
+  globalThis.startWorker = (userId) => new Promise((resolve, reject) => {
+    const policy = trustedTypes.createPolicy("own", { createScriptURL: (url) => url });
+    globalThis.worker = new Worker(policy.createScriptURL("/worker.js"), { type: "module" });
+    worker.onerror = reject;
+    worker.onmessage = ({ data }) => data === "open" ? resolve() : heardInWorker.push(data);
+    globalThis.heardInWorker = [];
+    worker.postMessage(userId);
+  });`;
+const worker = `
+  onmessage = async ({ data: userId }) => {
+    const memory = await throughline.createMemory({ userId, tokenizer: "estimate" });
+    memory.on("append", (payload) => postMessage({ name: "append", at: Date.now(), ...payload }));
+    postMessage("open");
+  };`;
+
+for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
+  describe(`on ${backEnd}`, () => {
+    let site;
+    let one;
+    let other;
+
+    before(async () => {
+      site = await openSite({ script, worker, switches });
+      [one, other] = [await site.openPage(), await site.openPage()];
+      for (const page of [one, other]) await page.evaluate(() => globalThis.open("ada"));
+      await one.evaluate(() => globalThis.startWorker("ada"));
+    });
+
+    after(() => site?.close());
+
+    /** What the page heard of the others since it was last asked, once there are so many. */
+    async function heard(page, count) {
+      await page.waitForFunction((count) => globalThis.heard.filter(({ remote }) => remote).length >= count, count);
+      return page.evaluate(() => globalThis.heard.splice(0).filter(({ remote }) => remote).map((event) => ({ ...event, at: undefined, remote: undefined })));
+    }
+
+    test("each kind of change is told to the other page with what it carries", async () => {
+      const fact = await one.evaluate(async () => {
+        await memory.conversations.create({ id: "c", title: "Ports" });
+        await memory.append("c", [{ id: "a", role: "user", content: "Which port?" }, { id: "b", role: "assistant", content: "8471" }]);
+        await memory.conversations.update("c", { title: "Harbours" });
+        await memory.setActiveLeaf("c", "a");
+        await memory.remove("c", "b");
+        const { id } = await memory.facts.add({ fact: "Ada likes ports.", category: "preference" });
+        await memory.erase({ factId: id });
+        const stream = await memory.stream("c", { id: "s", role: "assistant", content: "" });
+        stream.write("9000");
+        await stream.complete();
+        await memory.erase({ conversationId: "c" });
+        await memory.erase({ user: true });
+        return id;
+      });
+      assert.deepEqual(await heard(other, 11), [
+        { name: "conversation", conversationId: "c", state: "created" },
+        { name: "append", conversationId: "c", count: 2 },
+        { name: "conversation", conversationId: "c", state: "updated" },
+        { name: "conversation", conversationId: "c", state: "turned" },
+        { name: "storage", conversationId: "c", state: "message_removed" },
+        { name: "fact", operation: "ADD", factId: fact },
+        { name: "fact", operation: "ERASE", factId: fact },
+        { name: "append", conversationId: "c", count: 1 },
+        { name: "stream", conversationId: "c", id: "s", seq: 3, status: "complete" },
+        { name: "storage", conversationId: "c", state: "conversation_deleted" },
+        { name: "storage", state: "erased" },
+      ]);
+      assert.deepEqual(await one.evaluate(() => globalThis.heard.splice(0).filter(({ remote }) => remote)), [], "one's own events are not remote");
+    });
+
+    test("pages and workers show what another stored within a second", async () => {
+      await one.evaluate(() => memory.conversations.create({ id: "fast" }));
+      await heard(other, 1);
+      await one.evaluate(() => (heardInWorker.length = 0));
+      const late = [];
+      for (let number = 0; number < 10; number += 1) {
+        const stored = await one.evaluate(async (number) => {
+          await memory.append("fast", { role: "user", content: `Message ${number}` });
+          return Date.now();
+        }, number);
+        await other.waitForFunction((count) => globalThis.heard.filter(({ name }) => name === "append").length === count, number + 1);
+        await one.waitForFunction((count) => heardInWorker.length === count, number + 1);
+        const [at, inWorker] = [await other.evaluate(() => globalThis.heard.at(-1).at), await one.evaluate(() => heardInWorker.at(-1).at)];
+        late.push(at - stored, inWorker - stored);
+        assert.equal((await other.evaluate(() => memory.history("fast"))).length, number + 1);
+      }
+      assert.ok(Math.max(...late) < SECOND_MS, `${late} ms`);
+    });
+
+    test("another user hears nothing", async () => {
+      const stranger = await site.openPage();
+      await stranger.evaluate(() => globalThis.open("bob"));
+      await one.evaluate(() => memory.append("fast", { role: "user", content: "Just for Ada" }));
+      await heard(other, 1);
+      assert.deepEqual(await stranger.evaluate(() => globalThis.heard), []);
+      await stranger.close();
+    });
+  });
+}
