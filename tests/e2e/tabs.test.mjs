@@ -48,7 +48,8 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
     /** What the page heard of the others since it was last asked, once there are so many. */
     async function heard(page, count) {
       await page.waitForFunction((count) => globalThis.heard.filter(({ remote }) => remote).length >= count, count);
-      return page.evaluate(() => globalThis.heard.splice(0).filter(({ remote }) => remote).map((event) => ({ ...event, at: undefined, remote: undefined })));
+      const events = await page.evaluate(() => JSON.stringify(globalThis.heard.splice(0), (key, value) => (key === "at" ? undefined : value)));
+      return JSON.parse(events).filter(({ remote }) => remote);
     }
 
     test("each kind of change is told to the other page with what it carries", async () => {
@@ -68,17 +69,17 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
         return id;
       });
       assert.deepEqual(await heard(other, 11), [
-        { name: "conversation", conversationId: "c", state: "created" },
-        { name: "append", conversationId: "c", count: 2 },
-        { name: "conversation", conversationId: "c", state: "updated" },
-        { name: "conversation", conversationId: "c", state: "turned" },
-        { name: "storage", conversationId: "c", state: "message_removed" },
-        { name: "fact", operation: "ADD", factId: fact },
-        { name: "fact", operation: "ERASE", factId: fact },
-        { name: "append", conversationId: "c", count: 1 },
-        { name: "stream", conversationId: "c", id: "s", seq: 3, status: "complete" },
-        { name: "storage", conversationId: "c", state: "conversation_deleted" },
-        { name: "storage", state: "erased" },
+        { name: "conversation", conversationId: "c", state: "created", remote: true },
+        { name: "append", conversationId: "c", count: 2, remote: true },
+        { name: "conversation", conversationId: "c", state: "updated", remote: true },
+        { name: "conversation", conversationId: "c", state: "turned", remote: true },
+        { name: "storage", conversationId: "c", state: "message_removed", remote: true },
+        { name: "fact", operation: "ADD", factId: fact, remote: true },
+        { name: "fact", operation: "ERASE", factId: fact, remote: true },
+        { name: "append", conversationId: "c", count: 1, remote: true },
+        { name: "stream", conversationId: "c", id: "s", seq: 3, status: "complete", remote: true },
+        { name: "storage", conversationId: "c", state: "conversation_deleted", remote: true },
+        { name: "storage", state: "erased", remote: true },
       ]);
       assert.deepEqual(await one.evaluate(() => globalThis.heard.splice(0).filter(({ remote }) => remote)), [], "one's own events are not remote");
     });

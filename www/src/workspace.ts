@@ -122,10 +122,8 @@ export class Workspace {
     });
     this.memory = memory;
     this.#unsubscribe = [
-      memory.on("append", ({ conversationId }) => void this.#arrived(conversationId)),
-      memory.on("stream", ({ conversationId }) => void this.#arrived(conversationId)),
-      memory.on("conversation", ({ remote }) => void (remote && this.refreshConversations())),
-      memory.on("storage", ({ remote }) => void (remote && this.refreshConversations())),
+      ...(["append", "stream"] as const).map((name) => memory.on(name, ({ conversationId }) => void this.#arrived(conversationId))),
+      ...(["conversation", "storage"] as const).map((name) => memory.on(name, ({ remote }) => void (remote && this.refreshConversations()))),
       memory.on("job", () => this.watchJobs()),
       memory.on("fact", () => this.#remembered()),
       memory.on("compaction", () => this.changed("inquiry", "stats")),
