@@ -377,6 +377,9 @@ pub struct LimitPolicy {
     pub id_bytes: u32,
     /// A callback that has not answered by then has failed (`timeout`).
     pub callback_timeout_ms: f64,
+    /// The embedder has so long for a question; then the search goes on by words alone. A person waits for it, so it is
+    /// far shorter than for background work.
+    pub query_embedding_timeout_ms: f64,
     /// A failed job waits this long, then twice as long each time, an hour at most.
     pub job_retry_ms: f64,
     /// A job is given up after this many failures until the next append.
@@ -392,6 +395,7 @@ impl FromFields for LimitPolicy {
             message_bytes: fields.take_or("messageBytes", default.message_bytes),
             id_bytes: fields.take_or("idBytes", default.id_bytes),
             callback_timeout_ms: fields.take_or("callbackTimeoutMs", default.callback_timeout_ms),
+            query_embedding_timeout_ms: fields.take_or("queryEmbeddingTimeoutMs", default.query_embedding_timeout_ms),
             job_retry_ms: fields.take_or("jobRetryMs", default.job_retry_ms),
             job_attempts: fields.take_or("jobAttempts", default.job_attempts),
         }
@@ -404,6 +408,7 @@ impl Default for LimitPolicy {
             message_bytes: 16 * 1024 * 1024,
             id_bytes: 512,
             callback_timeout_ms: 120_000.0,
+            query_embedding_timeout_ms: 2_000.0,
             job_retry_ms: 1_000.0,
             job_attempts: 5,
         }
@@ -462,6 +467,8 @@ impl Policy {
         ratio("compaction.lowWaterRatio", self.compaction.low_water_ratio, 0.0, 1.0)?;
         ratio("facts.minConfidence", self.facts.min_confidence, 0.0, 1.0)?;
         ratio("limits.callbackTimeoutMs", self.limits.callback_timeout_ms, 1.0, 86_400_000.0)?;
+        let query_ms = self.limits.query_embedding_timeout_ms;
+        ratio("limits.queryEmbeddingTimeoutMs", query_ms, 1.0, 86_400_000.0)?;
         ratio("limits.jobRetryMs", self.limits.job_retry_ms, 0.0, 3_600_000.0)?;
         ratio("toolResults.shrunkTokens", f64::from(self.tool_results.shrunk_tokens), 16.0, 1e6)?;
         if self.recent.max_messages == Some(0) {

@@ -12,7 +12,7 @@ use std::rc::{Rc, Weak};
 use throughline::config::Policy;
 use throughline::engine::Engine;
 use throughline::error::{Code, Result};
-use throughline::ports::{Embedder, Pending, Purpose};
+use throughline::ports::{Clock, Embedder, Pending, Purpose};
 
 fn chat(count: usize) -> Vec<String> {
     (0..count)
@@ -117,8 +117,45 @@ fn a_question_that_cannot_be_embedded_is_searched_by_words_and_the_receipt_says_
         world.embedder.clone().unwrap().script.borrow_mut().push_back(EmbedFault::Hang);
         let context = engine.build_context(ask("c", "Which file settles topic 7, src/part7.rs?")).await.unwrap();
         assert_eq!(context.receipt.retrieval.mode, "lexical");
+        assert_eq!(context.receipt.retrieval.embedding_error, Some("timeout"));
         assert!(context.receipt.notes.iter().any(|note| note.contains("timeout")), "{:?}", context.receipt.notes);
         assert!(context.messages.last().unwrap().contains("src/part7.rs."));
+        let context = engine.build_context(ask("c", "Which file settles topic 9, src/part9.rs?")).await.unwrap();
+        assert_eq!((context.receipt.retrieval.mode, context.receipt.retrieval.embedding_error), ("hybrid", None));
+    });
+}
+
+#[test]
+fn a_question_waits_two_seconds_for_its_vector_and_background_work_two_minutes() {
+    block_on(async {
+        for (limit, callback_limit, waited_ms) in
+            [(None, None, 2_000.0), (Some(350.0), None, 350.0), (None, Some(90.0), 90.0)]
+        {
+            let mut world = World::default().with_embedder();
+            let limits = &mut world.policy.limits;
+            limits.query_embedding_timeout_ms = limit.unwrap_or(limits.query_embedding_timeout_ms);
+            limits.callback_timeout_ms = callback_limit.unwrap_or(limits.callback_timeout_ms);
+            let engine = world.open().await;
+            conversation(&engine, "c").await;
+            engine.append(append("c", chat(60))).await.unwrap();
+            engine.settled().await.unwrap();
+            let embedder = world.embedder.clone().unwrap();
+            embedder.script.borrow_mut().extend([EmbedFault::Hang, EmbedFault::Hang]);
+            let began_ms = world.clock.now_ms();
+            let request = serde_json::json!({ "query": "Which file settles topic 7?" });
+            let found = engine.recall(serde_json::from_value(request).unwrap()).await.unwrap();
+            assert!(found[0].hits.iter().all(|hit| hit.scores.cosine.is_none()));
+            assert!((world.clock.now_ms() - began_ms - waited_ms).abs() < 1.0);
+            // What nobody waits for has the long time.
+            engine.append(append("c", chat(2))).await.unwrap();
+            let began_ms = world.clock.now_ms();
+            engine.settled().await.unwrap();
+            let spent_ms = world.clock.now_ms() - began_ms;
+            assert!(spent_ms >= callback_limit.unwrap_or(120_000.0), "{spent_ms}");
+        }
+        let mut world = World::default();
+        world.policy.limits.query_embedding_timeout_ms = 0.0;
+        assert_eq!(world.try_open().await.map(|_| ()).unwrap_err().code, Code::InvalidConfig);
     });
 }
 

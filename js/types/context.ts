@@ -1,4 +1,5 @@
 import type { CallOptions, MessageFormat, RawMessage } from "./conversations.js";
+import type { MemoryErrorCode } from "../errors.js";
 import type { MessageStatus } from "./streams.js";
 
 /** A document of the app's own retrieval, put into its own section with its source named. */
@@ -195,6 +196,12 @@ export interface ReceiptRetrieval {
   reasons: string[];
   /** By words and vectors, by words only, or not at all. */
   mode: "hybrid" | "lexical" | "none";
+  /**
+   * Why the question has no vector although there is an embedder, as a code: `timeout` (see
+   * `policy.limits.queryEmbeddingTimeoutMs`), `embedding_failed`, `embedding_dimension_mismatch`. `null`: it has one, or none
+   * was wanted.
+   */
+  embeddingError: MemoryErrorCode | null;
   /** Messages that were scored. */
   candidates: number;
   /** Milliseconds in the index, callbacks excluded. */

@@ -125,6 +125,11 @@ export interface LimitPolicy {
   idBytes?: number;
   /** A callback that has not answered by then has failed with `timeout`. 1 to 86,400,000, default 120,000. */
   callbackTimeoutMs?: number;
+  /**
+   * The embedder has so long for a question, in milliseconds; then the search goes on by words alone, and the receipt says so.
+   * 1 to 86,400,000, default 2,000; never longer than `callbackTimeoutMs`.
+   */
+  queryEmbeddingTimeoutMs?: number;
   /** A failed job waits this long, then twice as long each time, an hour at most. 0 to 3,600,000, default 1,000. */
   jobRetryMs?: number;
   /** A job is given up after this many failures until the next append. Default 5. */

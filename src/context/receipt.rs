@@ -153,6 +153,8 @@ pub struct RetrievalReport {
     pub reasons: Vec<String>,
     /// `hybrid`, `lexical` or `none`.
     pub mode: &'static str,
+    /// Why the question has no vector although there is an embedder: a code, such as `timeout`.
+    pub embedding_error: Option<&'static str>,
     /// Messages that were scored.
     pub candidates: u32,
     /// Time in the index, callbacks excluded, in milliseconds of the host's clock.

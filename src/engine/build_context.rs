@@ -529,6 +529,7 @@ fn report(decision: &Decision, evidence: Option<&Evidence>) -> RetrievalReport {
         decision: if decision.retrieve { "retrieve" } else { "skip" },
         reasons: decision.reasons.iter().copied().chain(nothing_found).map(str::to_owned).collect(),
         mode: evidence.map_or("none", |found| found.mode),
+        embedding_error: evidence.and_then(|found| Some(found.embedding_error.as_ref()?.code.as_str())),
         candidates: evidence.map_or(0, |found| found.candidates),
         ms: evidence.map_or(0.0, |found| found.ms),
     }

@@ -12,8 +12,29 @@ impl Engine {
     /// `timeout`, `embedding_failed` (the callback failed, another number of vectors, NaN or infinity),
     /// `embedding_dimension_mismatch`.
     pub(super) async fn embed(&self, embedder: &dyn Embedder, texts: Vec<String>) -> Result<Vec<Vec<f32>>> {
+        let timeout_ms = self.options.policy.limits.callback_timeout_ms;
+        self.embed_within(timeout_ms, "callbackTimeoutMs", embedder, texts).await
+    }
+
+    /// The vector of a question, for which somebody waits.
+    ///
+    /// # Errors
+    /// As [`Engine::embed`].
+    pub(super) async fn embed_question(&self, embedder: &dyn Embedder, text: String) -> Result<Option<Vec<f32>>> {
+        let limits = &self.options.policy.limits;
+        let timeout_ms = limits.query_embedding_timeout_ms.min(limits.callback_timeout_ms);
+        Ok(self.embed_within(timeout_ms, "queryEmbeddingTimeoutMs", embedder, vec![text]).await?.pop())
+    }
+
+    async fn embed_within(
+        &self,
+        timeout_ms: f64,
+        limit: &str,
+        embedder: &dyn Embedder,
+        texts: Vec<String>,
+    ) -> Result<Vec<Vec<f32>>> {
         let expected = texts.len();
-        let vectors = self.within_time("the embedding callback", embedder.embed(texts)).await?;
+        let vectors = self.within_time(timeout_ms, limit, "the embedding callback", embedder.embed(texts)).await?;
         if vectors.len() != expected {
             return Err(Error::new(
                 Code::EmbeddingFailed,
@@ -54,21 +75,22 @@ impl Engine {
         let purpose = request.purpose;
         let counter = self.counter();
         let input_tokens = counter.count(&request.system) + counter.count(&request.prompt);
-        let answer = self.within_time("the language model callback", model.generate(request)).await;
+        let timeout_ms = self.options.policy.limits.callback_timeout_ms;
+        let call = model.generate(request);
+        let answer = self.within_time(timeout_ms, "callbackTimeoutMs", "the language model callback", call).await;
         let output_tokens = answer.as_ref().map_or(0, |text| counter.count(text));
         let elapsed_ms = (self.now_ms() - started_ms).max(0.0);
         self.state.borrow_mut().spending.add(purpose, input_tokens, output_tokens, elapsed_ms);
         answer
     }
 
-    async fn within_time<T>(&self, what: &str, call: Pending<'_, T>) -> Result<T> {
-        let timeout_ms = self.options.policy.limits.callback_timeout_ms;
+    async fn within_time<T>(&self, timeout_ms: f64, limit: &str, what: &str, call: Pending<'_, T>) -> Result<T> {
         match select(call, self.host.clock.sleep(timeout_ms)).await {
             Either::Left((answer, _)) => answer,
             Either::Right(_) => Err(Error::new(
                 Code::Timeout,
                 format!(
-                    "{what} did not answer within {timeout_ms} ms; it will be asked again, or raise policy.limits.callbackTimeoutMs"
+                    "{what} did not answer within {timeout_ms} ms; it will be asked again, or raise policy.limits.{limit}"
                 ),
             )),
         }

@@ -270,7 +270,7 @@ impl Engine {
             return Ok(None);
         }
         let embedded = text.char_indices().nth(EMBEDDED_CHARACTERS).map_or(text, |(end, _)| &text[..end]);
-        Ok(self.embed(&*embedder, vec![embedded.to_owned()]).await?.pop())
+        self.embed_question(&*embedder, embedded.to_owned()).await
     }
 
     fn search(&self, request: &EvidenceRequest<'_>, vector: Option<&[f32]>) -> Result<SearchResult> {
