@@ -18,17 +18,20 @@ use throughline::store::StorageUsage;
 use throughline::store::faulty::FaultyStore;
 use throughline::store::memory::MemoryStore;
 
-/// Counts how often all conversation records are read.
+/// Counts how often all conversation records are read, and how often anything is.
 struct Counting {
     inner: Rc<dyn Storage>,
     reads: Rc<Cell<u32>>,
+    requests: Rc<Cell<u32>>,
 }
 
 impl Storage for Counting {
     fn get<'a>(&'a self, keys: Vec<(Store, Key)>) -> Pending<'a, Vec<Option<Record>>> {
+        self.requests.set(self.requests.get() + 1);
         self.inner.get(keys)
     }
     fn scan<'a>(&'a self, query: Query) -> Pending<'a, Vec<(Key, Record)>> {
+        self.requests.set(self.requests.get() + 1);
         self.reads.set(self.reads.get() + u32::from(query.store == Store::Conversations));
         self.inner.scan(query)
     }
@@ -51,11 +54,17 @@ impl Storage for Counting {
 }
 
 fn world() -> (World, Rc<Cell<u32>>) {
-    let mut world = World::default();
-    let reads = Rc::new(Cell::new(0));
-    let (open, counter) = (Rc::clone(&world.storage), Rc::clone(&reads));
-    world.storage = Rc::new(move || Rc::new(Counting { inner: open(), reads: Rc::clone(&counter) }));
+    let (world, reads, _) = counted_world();
     (world, reads)
+}
+
+fn counted_world() -> (World, Rc<Cell<u32>>, Rc<Cell<u32>>) {
+    let mut world = World::default();
+    let (reads, requests) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let (open, all, any) = (Rc::clone(&world.storage), Rc::clone(&reads), Rc::clone(&requests));
+    world.storage =
+        Rc::new(move || Rc::new(Counting { inner: open(), reads: Rc::clone(&all), requests: Rc::clone(&any) }));
+    (world, reads, requests)
 }
 
 async fn found(engine: &Engine, query: &str) -> Vec<String> {
@@ -132,6 +141,71 @@ fn all_conversations_are_read_again_only_where_something_was_written_elsewhere()
         say(&other, "c", "and a second thing").await;
         assert_eq!(counted(&other).await, 0, "one's own writing is known");
         assert_eq!((counted(&one).await, counted(&one).await), (1, 0));
+    });
+}
+
+/// How many messages with this word are found by it.
+async fn found_with(engine: &Engine, id: Option<&str>, word: &str) -> usize {
+    let request = json!({ "query": word, "conversationId": id, "before": 0, "after": 0 });
+    let groups = engine.recall(serde_json::from_value(request).unwrap()).await.unwrap();
+    groups.iter().flat_map(|group| &group.messages).filter(|message| message.contains(word)).count()
+}
+
+#[test]
+fn a_search_of_what_is_here_asks_storage_once_and_still_sees_what_another_tab_did() {
+    block_on(async {
+        let (world, _, requests) = counted_world();
+        let world = world.with_embedder();
+        let (one, other) = (world.open().await, world.open().await);
+        for id in ["c", "d"] {
+            conversation(&one, id).await;
+            say(&one, id, "the harbour of Valparaiso").await;
+        }
+        one.settled().await.unwrap();
+        let asked = async |engine: &Engine, only: Option<&str>| {
+            let before = requests.get();
+            (found_with(engine, only, "Valparaiso").await, requests.get() - before)
+        };
+        asked(&one, None).await;
+        assert_eq!((asked(&one, None).await.1, asked(&one, Some("c")).await), (1, (1, 1)));
+        // Another tab adds, embeds and removes: each is seen by the next search, of all and of one.
+        say(&other, "c", "a lighthouse in Reykjavik").await;
+        assert_eq!(found_with(&one, Some("c"), "lighthouse").await, 1);
+        other.settled().await.unwrap();
+        let request = json!({ "query": "lighthouse", "conversationId": "c" });
+        let groups = one.recall(serde_json::from_value(request).unwrap()).await.unwrap();
+        assert!(groups[0].hits[0].scores.cosine.is_some(), "the vector that the other tab made");
+        say(&other, "d", "a lighthouse in Bergen").await;
+        assert_eq!(found_with(&one, None, "lighthouse").await, 2);
+        let request = json!({ "conversationId": "c", "messageId": "seq:2" });
+        other.erase(serde_json::from_value(request).unwrap()).await.unwrap();
+        assert_eq!(found_with(&one, Some("c"), "lighthouse").await, 0);
+        assert_eq!(asked(&one, Some("c")).await, (1, 1), "and then it is here again");
+        let request: EraseRequest = serde_json::from_value(json!({ "conversationId": "c" })).unwrap();
+        other.erase(request).await.unwrap();
+        let request = json!({ "query": "harbour", "conversationId": "c" });
+        let error = one.recall(serde_json::from_value(request).unwrap()).await.unwrap_err();
+        assert_eq!(error.code, throughline::error::Code::NotFound);
+        assert_eq!(found_with(&one, None, "harbour").await, 1);
+    });
+}
+
+#[test]
+fn what_another_tab_writes_while_a_question_is_embedded_is_found() {
+    block_on(async {
+        let world = World::default().with_embedder();
+        let (one, other) = (world.open().await, world.open().await);
+        conversation(&one, "c").await;
+        say(&one, "c", "the harbour of Valparaiso").await;
+        one.settled().await.unwrap();
+        for (only, word) in [(None, "zeppelin"), (Some("c"), "biplane")] {
+            assert_eq!((found_with(&one, only, "harbour").await, found_with(&one, only, word).await), (1, 0));
+            world.embedder.as_ref().unwrap().script.borrow_mut().push_back(host::EmbedFault::Late(3));
+            let searching = found_with(&one, only, word);
+            let text = format!("the {word} has landed");
+            let (count, ()) = futures_util::future::join(searching, say(&other, "c", &text)).await;
+            assert_eq!(count, 1, "{only:?}");
+        }
     });
 }
 

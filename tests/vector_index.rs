@@ -143,6 +143,32 @@ fn filters_are_exact_and_lose_nothing_on_every_way() {
 }
 
 #[test]
+fn a_filter_that_refuses_few_rows_is_asked_late_and_loses_nothing() {
+    let mut random = Random(31);
+    let vectors = clustered(&mut random, 9_000, 48, 60);
+    let codes = Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..Tiers::AUTO };
+    let index = filled(TieredIndex::new(48, codes), &vectors);
+    for refused in [0, 9, 20] {
+        let asked = std::cell::Cell::new(0);
+        let allowed = |id: u32| {
+            asked.set(asked.get() + 1);
+            refused == 0 || !id.is_multiple_of(refused)
+        };
+        let mut hits = 0;
+        for query in vectors.iter().step_by(450) {
+            let found = index.search(query, 10, Some(&allowed)).unwrap();
+            assert!(found.len() == 10 && found.iter().all(|one| refused == 0 || !one.id.is_multiple_of(refused)));
+            let all = brute_force(&vectors, query, 60);
+            let truth = all.iter().filter(|one| refused == 0 || !one.id.is_multiple_of(refused)).take(10);
+            hits += truth.filter(|one| found.iter().any(|other| other.id == one.id)).count();
+        }
+        assert!(hits >= 195, "{refused}: {hits} of 200");
+        // A sample of 256, and then those that would be found: not the 600 candidates.
+        assert!(asked.get() <= 20 * 450, "{refused}: {}", asked.get());
+    }
+}
+
+#[test]
 fn a_filter_that_lets_many_rows_through_is_asked_of_few() {
     let vectors = clustered(&mut Random(41), 20_000, 32, 50);
     let codes = Tiers { exact_max_rows: 0, graph_min_rows: usize::MAX, ..Tiers::HNSW };

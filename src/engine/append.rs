@@ -537,6 +537,11 @@ pub(super) fn given_id(seq: Seq) -> String {
     format!("{GIVEN_ID}{seq}")
 }
 
+/// Whether an id is the one that the engine gives at this position. Most ids are told apart by their first letters.
+pub(super) fn is_given_id(id: &str, seq: Seq) -> bool {
+    id.starts_with(GIVEN_ID) && id == given_id(seq)
+}
+
 /// Gives a message its position, and moves the conversation's counters.
 fn place_one(message: &mut Prepared, record: &mut ConversationRecord, parent_seq: Seq, arrival: f64) -> Result<()> {
     let seq = record.last_seq.checked_add(1).ok_or_else(|| Error::invalid_argument("the conversation is full"))?;

@@ -375,6 +375,7 @@ impl Engine {
                 filter: &RecallFilter::default(),
                 room_tokens: self.retrieved_room(&decision),
                 shown: &shown,
+                checks: &[],
             })
             .await?;
         Ok((Some(evidence), decision))

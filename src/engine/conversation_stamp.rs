@@ -76,6 +76,13 @@ impl Engine {
         stamp.is_some() && self.conversation_stamp.borrow().seen.as_deref() == stamp
     }
 
+    /// That the stamp still stands under which every conversation record was seen.
+    pub(super) fn seen_stamp_check(&self) -> Option<Check> {
+        let seen = self.conversation_stamp.borrow().seen.clone()?;
+        let (store, key) = ConversationStamp::place();
+        Some(Check { store, key, body: Some(seen) })
+    }
+
     /// Every conversation record was read after this stamp was.
     pub(super) fn see(&self, stamp: Option<String>) {
         self.conversation_stamp.borrow_mut().seen = stamp;

@@ -1,13 +1,17 @@
 //! Search over raw messages: for `recall`, and for the evidence of a context.
 
 use super::Engine;
+use super::loading::{job_key, unread_vectors};
 use super::state::Conversation;
+use super::stored::decode;
 use crate::context::{EvidenceGroup, EvidenceMessage};
 use crate::embedded_data::without_data;
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
+use crate::key;
 use crate::message::Seq;
-use crate::records::{MessageRecord, MessageStatus};
+use crate::ports::{Check, Key, Record, Store};
+use crate::records::{JobKind, MessageRecord, MessageStatus};
 use crate::retrieval::{GroupRequest, MessageGroup, Present, Range, expand_without};
 use crate::retrieval::{Hit, MessageFilter, Scores, SearchRequest, SearchResult};
 use crate::sorted_map::{SortedMap, SortedSet};
@@ -135,6 +139,8 @@ pub(super) struct EvidenceRequest<'a> {
     pub(super) room_tokens: u32,
     /// Documents that are in the context already: what says the same is left out.
     pub(super) shown: &'a [u32],
+    /// What must still be stored so when the messages found are read.
+    pub(super) checks: &'a [Check],
 }
 
 /// What a search for evidence found.
@@ -151,6 +157,8 @@ pub(super) struct Evidence {
     pub(super) ms: f64,
     /// Why there is no vector, where one was expected.
     pub(super) embedding_error: Option<Error>,
+    /// The request's checks held: it was searched what is stored.
+    pub(super) is_current: bool,
 }
 
 impl Engine {
@@ -165,31 +173,74 @@ impl Engine {
         if !top_k.is_finite() || top_k < 0.0 {
             return Err(Error::invalid_argument(format!("topK is {top_k}; give a number from 0 to {MOST_HITS}")));
         }
-        match &request.conversation_id {
-            Some(id) => self.refresh(id).await?,
-            None => {
-                self.refresh_conversations().await?;
-                self.load_all().await?;
-            }
-        }
+        let only = request.conversation_id.as_deref();
         let retrieval = &self.options.policy.retrieval;
         let threshold = request.threshold.unwrap_or(0.0);
-        let evidence = self
-            .find_evidence(EvidenceRequest {
-                text: &without_data(&request.query),
-                only: request.conversation_id.as_deref(),
-                current: request.conversation_id.as_deref(),
-                shown_from_seq: Seq::MAX,
-                top_k: top_k.min(f64::from(MOST_HITS)) as usize,
-                before: request.before.unwrap_or(retrieval.before),
-                after: request.after.unwrap_or(retrieval.after),
-                floor: &|_, _| threshold,
-                filter: &request.filter,
-                room_tokens: u32::MAX,
-                shown: &[],
-            })
-            .await?;
-        Ok(self.recalled_groups(&evidence))
+        let text = without_data(&request.query);
+        // Mostly nobody wrote since: what is in memory is searched at once, and whether it is what is stored is asked in the
+        // request that reads the messages found.
+        let mut assumed = self.assumed_unchanged(only);
+        loop {
+            let checks = match assumed.take() {
+                Some(checks) => checks,
+                None => {
+                    self.bring_up_to_date(only).await?;
+                    Vec::new()
+                }
+            };
+            let evidence = self
+                .find_evidence(EvidenceRequest {
+                    text: &text,
+                    only,
+                    current: only,
+                    shown_from_seq: Seq::MAX,
+                    top_k: top_k.min(f64::from(MOST_HITS)) as usize,
+                    before: request.before.unwrap_or(retrieval.before),
+                    after: request.after.unwrap_or(retrieval.after),
+                    floor: &|_, _| threshold,
+                    filter: &request.filter,
+                    room_tokens: u32::MAX,
+                    shown: &[],
+                    checks: &checks,
+                })
+                .await?;
+            if evidence.is_current {
+                return Ok(self.recalled_groups(&evidence));
+            }
+        }
+    }
+
+    /// What must be stored as it is known here for a search of what is in memory to be one of what is stored. `None`: not
+    /// all that is to be searched is here.
+    fn assumed_unchanged(&self, only: Option<&str>) -> Option<Vec<Check>> {
+        let model = self.model();
+        let state = self.state.borrow();
+        let is_here = |one: &Conversation| one.is_loaded() && unread_vectors(one, model.as_deref()) == 0;
+        let Some(id) = only else {
+            let mut searched = state.conversations.values().filter(|one| one.stored.value.remember);
+            return if searched.all(|one| is_here(one)) {
+                self.seen_stamp_check().map(|check| vec![check])
+            } else {
+                None
+            };
+        };
+        let conversation = state.conversation(id).filter(|one| is_here(one) && one.streaming.is_empty())?;
+        let embedding = conversation.jobs.get(&JobKind::Embed)?;
+        Some(vec![
+            conversation.stored.check(Store::Conversations, key![id]),
+            embedding.check(Store::Jobs, job_key(JobKind::Embed, id)),
+        ])
+    }
+
+    /// Reads what is to be searched, as far as it is not here or was changed by another tab.
+    async fn bring_up_to_date(&self, only: Option<&str>) -> Result<()> {
+        match only {
+            Some(id) => self.refresh(id).await,
+            None => {
+                self.refresh_conversations().await?;
+                self.load_all().await
+            }
+        }
     }
 
     fn recalled_groups(&self, evidence: &Evidence) -> Vec<RecalledGroup> {
@@ -256,9 +307,10 @@ impl Engine {
             candidates: u32::try_from(result.candidates).unwrap_or(u32::MAX),
             ms,
             embedding_error,
+            is_current: true,
         };
         evidence.groups = self.without_what_has_no_room(groups, request.room_tokens, &mut evidence.unread);
-        self.read_groups(&mut evidence).await?;
+        self.read_groups(&mut evidence, request.checks).await?;
         self.drop_duplicates(&mut evidence, request.shown);
         Ok(evidence)
     }
@@ -387,20 +439,26 @@ impl Engine {
         groups
     }
 
-    /// The messages of the groups.
-    async fn read_groups(&self, evidence: &mut Evidence) -> Result<()> {
-        let mut keys = Vec::new();
+    /// The messages of the groups, and in the same request whether the checks hold.
+    async fn read_groups(&self, evidence: &mut Evidence, checks: &[Check]) -> Result<()> {
+        let mut keys: Vec<(Store, Key)> = checks.iter().map(|check| (check.store, check.key.clone())).collect();
         {
             let state = self.state.borrow();
             for group in &evidence.groups {
                 let Some(id) = state.conversation_ids.get(group.conversation as usize) else { continue };
                 for seq in &group.seqs {
-                    keys.push((crate::ports::Store::Messages, crate::key![id.as_str(), *seq]));
+                    keys.push((Store::Messages, key![id.as_str(), *seq]));
                 }
             }
         }
-        for record in self.host.storage.get(keys).await?.into_iter().flatten() {
-            let record: MessageRecord = super::stored::decode(crate::ports::Store::Messages, &record)?;
+        let mut found = self.host.storage.get(keys).await?.into_iter();
+        let holds = |(check, found): (&Check, Option<Record>)| found.map(|record| record.body) == check.body;
+        evidence.is_current = checks.iter().zip(found.by_ref()).all(holds);
+        if !evidence.is_current {
+            return Ok(());
+        }
+        for record in found.flatten() {
+            let record: MessageRecord = decode(Store::Messages, &record)?;
             if !record.removed {
                 evidence.records.insert((record.conversation_id.clone(), record.seq), record);
             }

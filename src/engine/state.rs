@@ -1,7 +1,7 @@
 //! What the engine holds in memory: small per-message metadata, the indexes, facts, and how far background work is.
 
 use super::Host;
-use super::append::given_id;
+use super::append::{given_id, is_given_id};
 use super::loading::fact_number;
 use super::stored::Stored;
 use crate::config::Policy;
@@ -216,7 +216,7 @@ pub(crate) struct MessageMeta {
 impl MessageMeta {
     /// A message with its id; an empty one stands for the id that the engine gives by position.
     pub(crate) fn new(seq: Seq, id: &str) -> Self {
-        let is_given = id.is_empty() || id == given_id(seq);
+        let is_given = id.is_empty() || is_given_id(id, seq);
         Self {
             created_at: 0.0,
             id: (!is_given).then(|| id.into()),

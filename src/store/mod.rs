@@ -74,6 +74,11 @@ impl Store {
         Self::Changes,
     ];
 
+    /// Whether keys end in a number and all have as many components, so that nothing stands between two numbers.
+    pub(crate) fn has_keys_of_one_length(self) -> bool {
+        matches!(self, Self::Messages | Self::Embeddings | Self::SegmentChunks)
+    }
+
     /// The store's name in the database.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -1,6 +1,6 @@
 //! Which keys a prefix and its bounds select, as one interval of the key order. Every implementation reads through this.
 
-use super::{Key, KeyPart, Query};
+use super::{Key, KeyPart, Query, Store};
 use crate::error::{Error, Result};
 use std::ops::Bound;
 
@@ -49,6 +49,29 @@ impl KeyRange {
     pub fn is_everything(&self) -> bool {
         self.lower == Bound::Unbounded && self.upper == Bound::Unbounded
     }
+}
+
+/// Places in a list of keys, from and to, that follow each other: same store, same components but the last, which is one
+/// higher each time. A store may read such a run as one range, where its keys all have the same number of components.
+#[must_use]
+pub fn runs(keys: &[(Store, Key)]) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
+    for (place, key) in keys.iter().enumerate() {
+        match runs.last_mut() {
+            Some((_, end)) if follows(&keys[place - 1], key) => *end = place + 1,
+            _ => runs.push((place, place + 1)),
+        }
+    }
+    runs
+}
+
+fn follows((store, before): &(Store, Key), (next_store, next): &(Store, Key)) -> bool {
+    let (Some((last, start)), Some((next_last, next_start))) = (before.0.split_last(), next.0.split_last()) else {
+        return false;
+    };
+    let is_next =
+        matches!((last, next_last), (KeyPart::Number(one), KeyPart::Number(two)) if one.checked_add(1) == Some(*two));
+    is_next && store == next_store && start == next_start && store.has_keys_of_one_length()
 }
 
 /// `prefix` with one component more.
@@ -132,6 +155,20 @@ mod tests {
     fn inverted_bounds_and_a_limit_of_nothing_select_nothing() {
         assert_eq!(KeyRange::of(&Query::between(Store::Meta, key!["a"], 3, 2)), None);
         assert_eq!(KeyRange::of(&Query { limit: Some(0), ..Query::prefix(Store::Meta, key![]) }), None);
+    }
+
+    #[test]
+    fn runs_are_of_one_store_and_one_higher_each_time() {
+        let messages = |keys: &[Key]| keys.iter().map(|key| (Store::Messages, key.clone())).collect::<Vec<_>>();
+        let mut keys = messages(&[key!["a", 4], key!["a", 5], key!["a", 6], key!["a", 6], key!["a", 8], key!["b", 9]]);
+        keys.extend(messages(&[key!["b", "c"], key!["b", 3], key!["b", 2], key![], key![0], key!["a", 7]]));
+        keys.push((Store::Embeddings, key!["a", 8]));
+        assert_eq!(runs(&keys)[..2], [(0, 3), (3, 4)]);
+        assert_eq!(runs(&keys).len(), keys.len() - 2);
+        // Where keys may go on behind the number, something may stand between.
+        let meta: Vec<(Store, Key)> = (0..3).map(|number| (Store::Meta, key!["a", number])).collect();
+        assert_eq!(runs(&meta).len(), 3);
+        assert!(runs(&[]).is_empty());
     }
 
     #[test]

@@ -21,6 +21,8 @@ const SAMPLE_ROWS: u32 = 256;
 const ASK_ALL_ROWS: usize = 4_096;
 /// A filter that lets one row in so many through, or more, is asked only of those that would be found.
 const MOST_PER_ALLOWED: usize = 8;
+/// A filter that refuses at most one row in so many is asked of candidates by code only when they are rescored.
+const LATE_PART: usize = 8;
 
 /// Where the ways of searching cross. "Rows seen" are live rows that the filter allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -163,9 +165,16 @@ impl TieredIndex {
                 self.rows.scan(query, self.graph.len() as u32..self.rows.len() as u32, wanted.accept, &mut top);
             }
             Plan::Codes(count) => {
-                let per_accepted = wanted.among.map_or(self.rows.len(), <[u32]>::len).div_ceil(wanted.seen.max(1));
-                let near = self.rows.nearest_codes(query, wanted.among, wanted.accept, count, per_accepted);
-                self.rows.scan(query, near.into_iter(), &|_| true, &mut top);
+                let (all, seen) = (wanted.among.map_or(self.rows.len(), <[u32]>::len), wanted.seen.max(1));
+                if all - all / LATE_PART <= seen {
+                    // What lets nearly all through is asked only of those that would be found.
+                    let near = self.rows.nearest_codes(query, wanted.among, &|_| true, count * all / seen, 1);
+                    self.rows.scan(query, near.into_iter(), wanted.accept, &mut top);
+                } else {
+                    let per_accepted = all.div_ceil(seen);
+                    let near = self.rows.nearest_codes(query, wanted.among, wanted.accept, count, per_accepted);
+                    self.rows.scan(query, near.into_iter(), &|_| true, &mut top);
+                }
             }
         }
         if top.len() < k {

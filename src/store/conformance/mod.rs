@@ -34,8 +34,8 @@ pub async fn run(open: &Opener<'_>) -> std::result::Result<usize, String> {
         )+)+ };
     }
     run_cases! {
-        reading: gets_in_the_order_asked, orders_keys, scans_prefixes, scans_bounds, reverses_and_limits, counts_prefixes,
-            keeps_stores_apart;
+        reading: gets_in_the_order_asked, gets_runs_of_keys, orders_keys, scans_prefixes, scans_bounds, reverses_and_limits,
+            counts_prefixes, keeps_stores_apart;
         content: keeps_bodies, keeps_blobs, keeps_a_megabyte, keeps_keys_of_any_text, keeps_numbers_exact;
         commits: holds_and_fails_checks, checks_absence, checks_the_state_before_the_commit, orders_writes,
             deletes_prefixes, commits_nothing, commits_many, commits_whole_when_dropped;

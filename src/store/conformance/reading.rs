@@ -29,6 +29,27 @@ pub(super) async fn gets_in_the_order_asked(place: &Place<'_>) -> Outcome {
     same("records of no key", &handle.get(Vec::new()).await?, &Vec::new())
 }
 
+/// Keys that follow each other, with gaps, twice, and downwards: a store may read them as ranges.
+pub(super) async fn gets_runs_of_keys(place: &Place<'_>) -> Outcome {
+    let handle = place.open().await?;
+    let body_of = |seq: u32| format!("{{\"is\":{seq}}}");
+    let stored = [1_u32, 2, 3, 5, 6, 9];
+    let puts = stored.map(|seq| (Store::Messages, key!["a", seq], record(&body_of(seq))));
+    put_all(&*handle, puts.to_vec()).await?;
+    put_all(&*handle, vec![(Store::Messages, key!["b", 4], record("{}"))]).await?;
+    for asked in
+        [vec![1, 2, 3], vec![0, 1, 2, 3, 4, 5, 6, 7], vec![5, 6, 5, 6, 3, 2, 1], vec![3, 4, 5], vec![7, 8], vec![9, 10]]
+    {
+        let keys = asked.iter().map(|seq| (Store::Messages, key!["a", *seq])).collect();
+        let seen: Vec<Option<String>> =
+            handle.get(keys).await?.into_iter().map(|record| record.map(|record| record.body)).collect();
+        let expected: Vec<Option<String>> =
+            asked.iter().map(|seq| stored.contains(seq).then(|| body_of(*seq))).collect();
+        same("records of keys in a row", &seen, &expected)?;
+    }
+    Ok(())
+}
+
 /// Keys in the order of the trait: numbers, then text by UTF-16 units; a shorter key before those it begins.
 fn ordered() -> Vec<Key> {
     vec![

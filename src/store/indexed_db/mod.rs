@@ -14,7 +14,7 @@ mod value;
 pub use connection::SCHEMA_VERSION;
 pub use lifecycle::Lifecycle;
 
-use super::range::{KeyRange, check_storable};
+use super::range::{KeyRange, check_storable, runs};
 use super::{Commit, Key, Query, Record, Storage, StorageUsage, Store};
 use crate::error::{Code, Error, Result};
 use crate::ports::Pending;
@@ -22,9 +22,10 @@ use crate::sorted_map::SortedSet;
 use connection::{Connection, State};
 use failure::Failure;
 use idb::CursorDirection;
-use js_sys::{Promise, Reflect};
+use js_sys::{Array, Promise, Reflect};
 use lifecycle::Listener;
 use std::cell::{Cell, RefCell};
+use std::ops::Bound;
 use std::rc::Rc;
 use transaction::{Mode, Transaction};
 use wasm_bindgen::{JsCast, JsValue};
@@ -130,19 +131,12 @@ impl IndexedDbStore {
             self.connect().await?;
             return Ok(Vec::new());
         }
-        let stores: SortedSet<Store> = keys.iter().map(|(store, _)| *store).collect();
         self.run(async |connection| {
-            let transaction = Transaction::begin(connection, &stores, Mode::Read)?;
-            let mut requests = Vec::with_capacity(keys.len());
-            for (store, key) in &keys {
-                let request: IdbRequest = transaction.store(*store)?.get(value::key_to_js(key))?.into();
-                requests.push(request);
+            if let Some(records) = read_runs(connection, &keys, &runs(&keys)).await? {
+                return Ok(records);
             }
-            if let Some(first) = requests.first() {
-                transaction.answered(first).await?;
-            }
-            transaction.committed().await?;
-            requests.iter().map(|request| value::record_from_js(&request.result()?)).collect()
+            let single: Vec<(usize, usize)> = (0..keys.len()).map(|place| (place, place + 1)).collect();
+            Ok(read_runs(connection, &keys, &single).await?.unwrap_or_default())
         })
         .await
     }
@@ -161,7 +155,7 @@ impl IndexedDbStore {
             if let (true, Some(last)) = (query.reverse, limit) {
                 // The last records of a range are those from the key on which a cursor lands after so many steps.
                 if let Some(lowest) = lowest_of_last(&transaction, &store, js_range.as_ref(), last).await? {
-                    let lower = std::ops::Bound::Included(value::key_from_js(&lowest)?);
+                    let lower = Bound::Included(value::key_from_js(&lowest)?);
                     js_range = value::range_to_js(&KeyRange { lower, upper: range.upper.clone() })?;
                 }
                 limit = None;
@@ -233,6 +227,48 @@ impl IndexedDbStore {
         connection::delete(&self.name, &self.listener).await?;
         Ok(())
     }
+}
+
+/// Reads keys, those that follow each other in one request: the browser takes half the time for it. `None`: something in
+/// the middle of a run is missing, and the answer does not say what.
+async fn read_runs(
+    connection: &Connection,
+    keys: &[(Store, Key)],
+    runs: &[(usize, usize)],
+) -> std::result::Result<Option<Vec<Option<Record>>>, Failure> {
+    let stores: SortedSet<Store> = keys.iter().map(|(store, _)| *store).collect();
+    let transaction = Transaction::begin(connection, &stores, Mode::Read)?;
+    let mut requests: Vec<IdbRequest> = Vec::with_capacity(runs.len());
+    for &(first, end) in runs {
+        let ((store, first), (_, last)) = (&keys[first], &keys[end - 1]);
+        let store = transaction.store(*store)?;
+        requests.push(if first == last {
+            store.get(value::key_to_js(first))?.into()
+        } else {
+            let range = KeyRange { lower: Bound::Included(first.clone()), upper: Bound::Included(last.clone()) };
+            store.get_all(value::range_to_js(&range)?, None)?.into()
+        });
+    }
+    if let Some(first) = requests.first() {
+        transaction.answered(first).await?;
+    }
+    transaction.committed().await?;
+    let mut records = Vec::with_capacity(keys.len());
+    for (&(first, end), request) in runs.iter().zip(&requests) {
+        let result = request.result()?;
+        if end - first == 1 {
+            records.push(value::record_from_js(&result)?);
+            continue;
+        }
+        let found = Array::from(&result);
+        if found.length() as usize != end - first {
+            return Ok(None);
+        }
+        for record in found.iter() {
+            records.push(value::record_from_js(&record)?);
+        }
+    }
+    Ok(Some(records))
 }
 
 /// Reads what the checks ask for, in one batch, and compares.
