@@ -164,12 +164,13 @@ fn recall(query: &str) -> RecallRequest {
     }
 }
 
-const QUERIES: [&str; 5] = [
+const QUERIES: [&str; 6] = [
     "which port has the server?",
     "tomato garden",
     "the concert in Lisbon, item40",
     "item7 deadline review",
     "what did the assistant say about the kitchen?",
+    "who wrote \"about the concert and item40\"",
 ];
 
 async fn answers(engine: &Engine) -> Vec<Vec<RecalledGroup>> {

@@ -95,6 +95,8 @@ export interface Scores {
   recency?: number | null;
   /** The question names something of the message, or asks for a kind of thing that it tells. */
   reference?: number;
+  /** How much of what the question quotes stands in the message, word for word in a row; `null` where it quotes nothing. */
+  quoted?: number | null;
   /** Share of the weighted mean that was lost because the message is short or asks. */
   penalty?: number;
   /** Best weighted mean of a message of the same session; it lends to the others. */

@@ -17,7 +17,7 @@ use crate::lexical::LexicalSegment;
 use crate::message::Seq;
 use crate::ports::{KeyPart, Query, Store};
 use crate::records::{SegmentKind, SegmentRecord, SegmentRun, SummaryHead};
-use crate::retrieval::{Digest, SealedDocument};
+use crate::retrieval::SealedDocument;
 use crate::segments::{Stretch, Table, TableRow, Wanted, row_places_from_bytes, stretches};
 use crate::vector::RowSegment;
 
@@ -298,7 +298,10 @@ fn take_run_in<'a>(
                 role: row.role,
                 speaker: kept.speaker,
                 created_at_ms: row.created_at,
-                digest: Digest { asks: kept.asks, told: kept.told, content_hash: kept.content_hash },
+                asks: kept.asks,
+                told: kept.told,
+                content_hash: kept.content_hash,
+                marks: kept.marks,
             });
             message.set_document(Some(document));
         }

@@ -278,11 +278,16 @@ impl Engine {
     fn seal_message(&self, record: &MessageRecord, table: &mut TableBuilder, lexical: &mut SegmentBuilder) {
         let state = self.state.borrow();
         let analyzer = state.index.analyzer();
-        let document = is_indexed(record).then(|| {
-            let document = document_of(0, record);
-            lexical.add(analyzer, &searchable_text(&document));
-            let Digest { asks, told, content_hash } = digest(analyzer, record.text.as_str());
-            RowDocument { speaker: record.name.as_deref(), asks, told, content_hash }
+        let kept = is_indexed(record).then(|| {
+            lexical.add(analyzer, &searchable_text(&document_of(0, record)));
+            digest(analyzer, record.text.as_str())
+        });
+        let document = kept.as_ref().map(|Digest { asks, told, imprint }| RowDocument {
+            speaker: record.name.as_deref(),
+            asks: *asks,
+            told: *told,
+            content_hash: imprint.content_hash,
+            marks: &imprint.marks,
         });
         table.push(
             record.seq,

@@ -22,6 +22,7 @@ mod stop_words;
 mod surroundings;
 mod term_table;
 mod word_list;
+mod word_marks;
 mod written_forms;
 
 pub use analyzer::{ANALYZER_VERSION, Analyzer, Side, Term, TermKind};
@@ -35,4 +36,5 @@ pub use segment::LexicalSegment;
 pub use segment_builder::SegmentBuilder;
 pub use stop_words::is_stop_word;
 pub use surroundings::{Link, NONE, Surroundings};
+pub use word_marks::{Imprint, WordMarks, WordRow};
 pub use written_forms::{day_of_month, month_number, year_number};

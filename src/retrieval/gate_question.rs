@@ -2,6 +2,7 @@
 
 use super::gate_words as words;
 use super::question::{is_technical, readable, stands_between_spaces};
+use super::quotations::QUOTATION_MARKS;
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
 
 /// Small talk, and a request about the last answer, are at most so long, in characters.
@@ -163,9 +164,6 @@ fn is_english_i(text: &str, position: usize) -> bool {
     rest.strip_prefix('I')
         .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric) && !rest.starts_with(['-', '.', '/', ':']))
 }
-
-const QUOTATION_MARKS: &[(char, char)] =
-    &[('"', '"'), ('“', '”'), ('`', '`'), ('「', '」'), ('«', '»'), ('„', '“'), ('\'', '\'')];
 
 /// The request without a text that it brings, and whether it brings one: a code block, lines below the first, what
 /// stands between quotation marks, what follows a colon and is no question.

@@ -35,7 +35,7 @@ pub struct GroupRequest<'a> {
 pub struct Present<'a> {
     /// Messages: the recent window, or what stands behind a summary that is shown whole.
     pub ranges: &'a [Range],
-    /// Content hashes ([`crate::lexical::Analyzer::content_hash`]) of texts.
+    /// Content hashes ([`crate::lexical::Imprint::content_hash`]) of texts.
     pub texts: &'a [u64],
 }
 

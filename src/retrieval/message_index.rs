@@ -235,9 +235,9 @@ impl MessageIndex {
             return None;
         }
         let number = self.lexical.add(&self.analyzer, &searchable_text(document));
-        let Digest { asks, told, content_hash } = digest(&self.analyzer, document.text);
+        let Digest { asks, told, imprint } = digest(&self.analyzer, document.text);
         let speaker = document.speaker.map_or(NO_SPEAKER, |name| self.speaker(name));
-        self.timeline.add(Entry {
+        let entry = Entry {
             conversation: document.conversation,
             seq: document.seq,
             created_at_ms: document.created_at_ms,
@@ -245,11 +245,12 @@ impl MessageIndex {
             role: document.role,
             asks,
             told: AnswerKinds::from_bits(told),
-            content_hash,
+            content_hash: imprint.content_hash,
             is_live: true,
             place: 0,
             terms: self.lexical.length(number),
-        });
+        };
+        self.timeline.add(entry, &imprint.marks);
         Some(number)
     }
 

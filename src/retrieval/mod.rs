@@ -23,6 +23,7 @@ mod groups;
 mod message_index;
 mod message_vectors;
 mod question;
+mod quotations;
 mod relative_times;
 mod relevance;
 mod rerank;

@@ -3,7 +3,8 @@
 use super::answer_kinds::AnswerKinds;
 use super::asking::asking_part;
 use super::dates::{NamedTime, named_times};
-use crate::lexical::{Analyzer, QuestionTerm, Side, TermKind, hash_term, question_terms};
+use super::quotations::quotations;
+use crate::lexical::{Analyzer, QuestionTerm, Side, TermKind, WordRow, hash_term, question_terms};
 use crate::message::Role;
 use std::borrow::Cow;
 
@@ -69,10 +70,15 @@ pub(super) struct Question {
     pub asks_for_newest: bool,
     /// What kind of answer it wants.
     pub asks_for: AnswerKinds,
+    /// What it quotes, where that is more than one word.
+    pub quoted: Vec<WordRow>,
 }
 
 /// So much of a text is read.
 const MAX_QUESTION_BYTES: usize = 32 * 1024;
+
+/// So many quotations of a text are looked for.
+const MOST_QUOTATIONS: usize = 8;
 
 /// Fewer terms than this say too little by themselves.
 const LEAST_TERMS: usize = 2;
@@ -137,6 +143,7 @@ impl Question {
             asks_for_newest: times.is_empty() && asks_for_newest(&sequence, &normalized),
             times,
             asks_for: AnswerKinds::asked(&sequence, &normalized),
+            quoted: quoted_rows(analyzer, text),
         }
     }
 
@@ -171,6 +178,11 @@ fn role_named(sequence: &[&str], whole: &str) -> Option<Role> {
         (false, true) => Some(Role::User),
         _ => None,
     }
+}
+
+/// What a text quotes, where that is more than one word; the first quotations alone.
+pub(super) fn quoted_rows(analyzer: &Analyzer, text: &str) -> Vec<WordRow> {
+    quotations(text).into_iter().filter_map(|quoted| analyzer.word_row(quoted)).take(MOST_QUOTATIONS).collect()
 }
 
 /// Whether words in a row stand in a text as whole words; the text has a space between words and at both ends.

@@ -15,7 +15,8 @@
 //!   points of recall on LoCoMo. Among equals the newest is first.
 //!
 //! Short messages and such that ask lose a share; then the best message of a session lends to the others of it. Last, a
-//! message that holds just what is asked for, as hardly another one does, comes before its surroundings.
+//! message that holds just what is asked for, as hardly another one does, comes before its surroundings, and one that has
+//! in a row what the question quotes before all others.
 //!
 //! **Seeds.** The plain reading of the same weights: cosine and the message's BM25 scaled from lowest to highest, recency
 //! always, reference where the question names the speaker, the day or an identifier. It is measured beside the fitted
@@ -62,6 +63,8 @@ const HOLDERS: usize = 2;
 /// Above this share of the best score without the gain, scores are drawn together, so that what was the best still is 1 at
 /// most and those below keep their distance to the floor.
 const DRAWN_TOGETHER: f32 = 0.9;
+/// What a message gains that has all that the question quotes, word for word: more than any other can have.
+const QUOTED: f32 = 1.0;
 /// The message that has most of the question's identifiers gains it too, with so much of all terms.
 const LEAST_WITH_IDENTIFIER: f32 = 0.5;
 
@@ -80,6 +83,8 @@ pub struct Scores {
     pub recency: Option<f32>,
     /// What the question names or asks for.
     pub reference: f32,
+    /// How much of what the question quotes stands in the message in a row; `None` where it quotes nothing.
+    pub quoted: Option<f32>,
     /// Share of the weighted mean that was lost because the message is short or asks.
     pub penalty: f32,
     /// Best mean of a message of its session.
@@ -164,6 +169,8 @@ pub struct HitFigures {
     pub(super) is_named_speaker: bool,
     /// Share of the question's identifiers that stand in it.
     pub(super) identifiers: f32,
+    /// How much of what the question quotes stands in it in a row, 0 to 1.
+    pub(super) quoted: f32,
     /// How well its day fits a named time, 0 to 1.
     pub(super) day: f32,
     /// Kinds of answers that it tells and that the question asks for.
@@ -281,7 +288,7 @@ fn add_exactness(hits: &mut [Hit], brevity: f32) {
             && held > LEAST_WITH_IDENTIFIER;
         let all = if holders <= HOLDERS { share(held, HELD_MARKS) } else { 0.0 };
         let exactness = if is_named { 1.0 } else { all.max(share(held_rare, RARE_MARKS)) };
-        hit.score += EXACT * exactness * brevity;
+        hit.score += EXACT * exactness * brevity + QUOTED * hit.figures.quoted.powi(2);
     }
     let from = DRAWN_TOGETHER * best;
     let most = hits.iter().map(|hit| hit.score).fold(best, f32::max);

@@ -5,19 +5,19 @@ use super::answer_kinds::AnswerKinds;
 use super::message_index::{Document, MessageIndex};
 use super::question::asks;
 use super::timeline::{Entry, NO_SPEAKER};
-use crate::lexical::{Analyzer, LexicalSegment};
+use crate::lexical::{Analyzer, Imprint, LexicalSegment};
 use crate::message::{Role, Seq};
 use std::borrow::Cow;
 
 /// What is kept of a text beside its postings.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Digest {
     /// It asks something.
     pub asks: bool,
     /// Kinds of answers that it tells, as bits: 1 a time, 2 a number, 4 a name.
     pub told: u8,
-    /// Hash of it without regard to form.
-    pub content_hash: u64,
+    /// Its words.
+    pub imprint: Imprint,
 }
 
 /// A message whose text is in a segment.
@@ -33,14 +33,20 @@ pub struct SealedDocument<'a> {
     pub speaker: Option<&'a str>,
     /// Milliseconds since 1970.
     pub created_at_ms: f64,
-    /// As [`digest`] gave it for the text.
-    pub digest: Digest,
+    /// As [`digest`] gave it for the text, like the others.
+    pub asks: bool,
+    /// [`Digest::told`].
+    pub told: u8,
+    /// [`Imprint::content_hash`].
+    pub content_hash: u64,
+    /// [`Imprint::marks`].
+    pub marks: &'a [u8],
 }
 
 /// The digest of a text.
 #[must_use]
 pub fn digest(analyzer: &Analyzer, text: &str) -> Digest {
-    Digest { asks: asks(text), told: AnswerKinds::told(text).bits(), content_hash: analyzer.content_hash(text) }
+    Digest { asks: asks(text), told: AnswerKinds::told(text).bits(), imprint: analyzer.imprint(text) }
 }
 
 /// What is indexed of a message: its text, with the speaker's name in front.
@@ -65,7 +71,8 @@ impl MessageIndex {
                 None => Entry::gone(),
             })
             .collect();
-        self.timeline.add_all(first, entries);
+        let marks = (0..count as usize).map(|at| documents.get(at).copied().flatten().map_or(&[][..], |one| one.marks));
+        self.timeline.add_all(first, entries, marks);
         first
     }
 
@@ -77,9 +84,9 @@ impl MessageIndex {
             created_at_ms: document.created_at_ms,
             speaker,
             role: document.role,
-            asks: document.digest.asks,
-            told: AnswerKinds::from_bits(document.digest.told),
-            content_hash: document.digest.content_hash,
+            asks: document.asks,
+            told: AnswerKinds::from_bits(document.told),
+            content_hash: document.content_hash,
             is_live: true,
             terms: self.lexical.length(number),
             ..Entry::gone()

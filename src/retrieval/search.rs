@@ -14,6 +14,8 @@ const LEXICAL_CANDIDATES: usize = 256;
 /// Messages whose exact figures the lexical candidates are chosen by.
 const LEXICAL_CONTENDERS: usize = 384;
 const VECTOR_CANDIDATES: usize = 256;
+/// Messages of each quotation that are candidates in any case.
+const QUOTING_CANDIDATES: usize = 64;
 /// Where the conversations searched hold one in so many of all vectors, or fewer, those are compared and no others.
 const FEW: usize = 4;
 /// The same up to so many messages.
@@ -116,10 +118,13 @@ impl<'a> Search<'a> {
         workspace.gather(&scope, &asked_terms(&self.question));
         let admits = |document: u32| entries.get(document as usize).is_some_and(|entry| self.admits(entry));
         let mut documents = workspace.best(&scope, LEXICAL_CONTENDERS, &admits);
-        let nearest = self.nearest(&admits)?;
+        let mut others = self.nearest(&admits)?;
+        others.extend(self.quoting(&admits));
+        crate::sorting::sort(&mut others);
+        others.dedup();
         let mut by_words = documents.clone();
         crate::sorting::sort(&mut by_words);
-        documents.extend(nearest.iter().filter(|document| by_words.binary_search(document).is_err()));
+        documents.extend(others.iter().filter(|document| by_words.binary_search(document).is_err()));
         let mut scale = LexicalScale::new(workspace.ideal());
         let figures = workspace.figures(&scope, &documents);
         for figures in &figures {
@@ -133,22 +138,39 @@ impl<'a> Search<'a> {
                 self.order((left.fused, left.document), (right.fused, right.document))
             });
             let rest = candidates.split_off(LEXICAL_CANDIDATES);
-            candidates.extend(rest.into_iter().filter(|rest| nearest.binary_search(&rest.document).is_ok()));
+            candidates.extend(rest.into_iter().filter(|rest| others.binary_search(&rest.document).is_ok()));
         }
         Ok((candidates, scale))
     }
 
-    /// The nearest messages by vector, in order of their numbers.
+    /// Messages that have in a row what the question quotes, the newest of each quotation.
+    fn quoting(&self, admits: &dyn Fn(u32) -> bool) -> Vec<u32> {
+        let mut found = Vec::new();
+        for row in &self.question.quoted {
+            let mut holders = self.timeline().marks().holders(row, self.extent());
+            holders.retain(|document| admits(*document));
+            crate::sorting::sort_by(&mut holders, &|left, right| self.order((0.0, *left), (0.0, *right)));
+            found.extend(holders.into_iter().take(QUOTING_CANDIDATES));
+        }
+        found
+    }
+
+    /// The numbers between which the messages of the conversation searched lie; of all, where none is named.
+    fn extent(&self) -> (u32, u32) {
+        let Some(only) = self.request.conversation else { return (0, u32::MAX) };
+        let documents = self.timeline().track(only).map_or(&[][..], |track| &track.documents);
+        let (first, last) = (documents.iter().min(), documents.iter().max());
+        (first.copied().unwrap_or(0), last.map_or(0, |last| last + 1))
+    }
+
+    /// The nearest messages by vector.
     fn nearest(&self, admits: &dyn Fn(u32) -> bool) -> Result<Vec<u32>> {
         let (Some(vectors), Some(vector)) = (&self.index.vectors, self.request.vector) else { return Ok(Vec::new()) };
         let nearest = match self.few_allowed(vectors.rows().len() / FEW, admits) {
             Some(documents) => vectors.search_among(vector, VECTOR_CANDIDATES, &documents)?,
             None => vectors.search(vector, VECTOR_CANDIDATES, Some(admits))?,
         };
-        let mut nearest: Vec<u32> = nearest.iter().map(|neighbour| neighbour.id).collect();
-        crate::sorting::sort(&mut nearest);
-        nearest.dedup();
-        Ok(nearest)
+        Ok(nearest.iter().map(|neighbour| neighbour.id).collect())
     }
 
     /// The messages that may be hits, where the conversations that they are of hold no more messages than this.
@@ -221,6 +243,7 @@ impl<'a> Search<'a> {
         let hit = |(at, (candidate, identifiers)): (usize, (&Candidate, f32))| {
             let Candidate { document, figures, .. } = candidate;
             let entry = &entries[*document as usize];
+            let quoted = self.quoted_share(*document);
             Hit {
                 document: *document,
                 conversation: entry.conversation,
@@ -233,12 +256,14 @@ impl<'a> Search<'a> {
                     session: figures.session,
                     coverage: figures.coverage,
                     cosine: self.closeness.as_ref().and_then(|closeness| closeness.cosines.get(at)?[0]),
+                    quoted,
                     ..Scores::default()
                 },
                 figures: HitFigures {
                     lexical: scale.scaled(figures),
                     closeness: self.closeness_figures(at, *document),
                     identifiers,
+                    quoted: quoted.unwrap_or(0.0),
                     session_head: self.timeline().surroundings().head(*document),
                     ..self.message_figures(entry)
                 },
@@ -282,6 +307,14 @@ impl<'a> Search<'a> {
             is_newest_wanted: self.question.asks_for_newest,
             ..HitFigures::default()
         }
+    }
+
+    /// How much of what the question quotes stands in a message in a row.
+    fn quoted_share(&self, document: u32) -> Option<f32> {
+        let rows = &self.question.quoted;
+        let marks = self.timeline().marks().of(document);
+        let shares = rows.iter().map(|row| row.share_in(marks));
+        (!rows.is_empty()).then(|| shares.sum::<f32>() / rows.len() as f32)
     }
 
     fn is_named_speaker(&self, entry: &Entry) -> bool {

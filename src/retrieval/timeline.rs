@@ -1,7 +1,7 @@
 //! Where each document stands: its conversation, its neighbours, its session.
 
 use super::answer_kinds::AnswerKinds;
-use crate::lexical::{NONE, Surroundings};
+use crate::lexical::{NONE, Surroundings, WordMarks};
 use crate::message::{Role, Seq};
 use crate::sorted_map::SortedMap;
 use crate::sorting::{sort, sort_by_key};
@@ -71,6 +71,7 @@ pub(super) struct Track {
 pub(super) struct Timeline {
     entries: Vec<Entry>,
     surroundings: Surroundings,
+    marks: WordMarks,
     tracks: SortedMap<u32, Track>,
     sessions: u64,
 }
@@ -82,6 +83,11 @@ impl Timeline {
 
     pub fn surroundings(&self) -> &Surroundings {
         &self.surroundings
+    }
+
+    /// The words of each document, in order.
+    pub fn marks(&self) -> &WordMarks {
+        &self.marks
     }
 
     pub fn entry(&self, document: u32) -> Option<&Entry> {
@@ -100,12 +106,16 @@ impl Timeline {
     pub fn truncate(&mut self, documents: usize) {
         self.entries.truncate(documents);
         self.surroundings.truncate(documents);
+        self.marks.truncate(documents);
     }
 
     /// Bytes held, near enough.
     pub fn memory_bytes(&self) -> usize {
         let documents: usize = self.tracks.iter().map(|(_, track)| track.documents.capacity()).sum();
-        self.entries.capacity() * size_of::<Entry>() + self.surroundings.memory_bytes() + documents * size_of::<u32>()
+        self.entries.capacity() * size_of::<Entry>()
+            + self.surroundings.memory_bytes()
+            + self.marks.memory_bytes()
+            + documents * size_of::<u32>()
     }
 
     /// Sessions of all conversations.
@@ -123,11 +133,12 @@ impl Timeline {
         track.documents.binary_search_by_key(&seq, |document| self.entries[*document as usize].seq)
     }
 
-    /// Adds the next document. The caller made sure that its place (conversation, seq) is free.
-    pub fn add(&mut self, entry: Entry) {
+    /// Adds the next document, with the marks of its words. The caller made sure that its place (conversation, seq) is free.
+    pub fn add(&mut self, entry: Entry, marks: &[u8]) {
         let document = u32::try_from(self.entries.len()).unwrap_or(NONE);
         self.entries.push(entry);
         self.surroundings.push(entry.asks);
+        self.marks.push(marks);
         let mut track = self.tracks.remove(&entry.conversation).unwrap_or_default();
         let position = self.position(&track, entry.seq).unwrap_or_else(|position| position);
         let is_last = position == track.documents.len();
@@ -137,7 +148,7 @@ impl Timeline {
     }
 
     /// Adds the next documents, of which the first has this number. The caller made sure that their places are free.
-    pub fn add_all(&mut self, first: u32, entries: Vec<Entry>) {
+    pub fn add_all<'a>(&mut self, first: u32, entries: Vec<Entry>, marks: impl Iterator<Item = &'a [u8]> + Clone) {
         let mut added: Vec<(u32, Seq, u32)> = (first..)
             .zip(&entries)
             .filter(|(_, entry)| entry.is_live)
@@ -146,6 +157,8 @@ impl Timeline {
         sort(&mut added);
         self.entries.reserve_exact(entries.len());
         entries.iter().for_each(|entry| self.surroundings.push(entry.asks));
+        self.marks.reserve(entries.len(), marks.clone().map(<[u8]>::len).sum());
+        marks.for_each(|marks| self.marks.push(marks));
         self.entries.extend(entries);
         for documents in added.chunk_by(|left, right| left.0 == right.0) {
             let Some((conversation, seq, _)) = documents.first() else { continue };
@@ -178,6 +191,7 @@ impl Timeline {
         for document in documents {
             if let Some(entry) = self.entries.get_mut(*document as usize) {
                 entry.is_live = false;
+                self.marks.wipe(*document);
             }
         }
         track.documents.retain(|document| self.entries[*document as usize].is_live);
@@ -192,6 +206,7 @@ impl Timeline {
         let Some(track) = self.tracks.remove(&conversation) else { return Vec::new() };
         for document in &track.documents {
             self.entries[*document as usize].is_live = false;
+            self.marks.wipe(*document);
         }
         self.sessions -= u64::from(track.sessions);
         track.documents

@@ -44,6 +44,8 @@ pub struct RowDocument<'a> {
     pub told: u8,
     /// Hash of the text without regard to form.
     pub content_hash: u64,
+    /// A byte for each of its words, in order.
+    pub marks: &'a [u8],
 }
 
 /// Bits of a row's first two bytes. The lowest two are the role.
@@ -110,6 +112,8 @@ impl TableBuilder {
         }
         if let Some(document) = document {
             bytes.extend(document.content_hash.to_le_bytes());
+            put_number(bytes, document.marks.len() as u32);
+            bytes.extend(document.marks);
         }
         if !row.variable.is_none() {
             let VariableParts { results, result_tokens, images, audio, files } = row.variable;
@@ -185,7 +189,9 @@ impl<'a> Table<'a> {
         let speaker = if has(SPEAKER) { Some(*self.names.get(reader.number()? as usize)?) } else { None };
         let document = if has(DOCUMENT) {
             let told = (flags >> TOLD_SHIFT) as u8;
-            Some(RowDocument { speaker, asks: has(ASKS), told, content_hash: u64::from_le_bytes(reader.eight()?) })
+            let content_hash = u64::from_le_bytes(reader.eight()?);
+            let marks = reader.number()?;
+            Some(RowDocument { speaker, asks: has(ASKS), told, content_hash, marks: reader.take(marks as usize)? })
         } else {
             None
         };
