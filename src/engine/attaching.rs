@@ -8,7 +8,7 @@
 use super::Engine;
 use super::loading::{embedded_until, embedded_with, unread_vectors};
 use super::sealing::{LEAST_SEALED, message_maker};
-use super::segment_catalogue::{Catalogue, Segment};
+use super::segment_catalogue::{Catalogue, Segment, SegmentReader};
 use super::state::{Conversation, MessageMeta, State};
 use super::stored::Stored;
 use crate::error::Result;
@@ -98,8 +98,10 @@ impl Engine {
 
     async fn attach_messages(&self, catalogue: &Catalogue) -> Result<()> {
         let mut open = Vec::new();
-        for segment in catalogue.made_by(SegmentKind::Messages, &message_maker()) {
-            match self.read_segment(segment).await?.and_then(|parts| OpenSegment::new(&segment.record, parts)) {
+        let segments = catalogue.made_by(SegmentKind::Messages, &message_maker());
+        let mut reader = SegmentReader::new(self, &segments);
+        for segment in &segments {
+            match reader.next().await?.and_then(|parts| OpenSegment::new(&segment.record, parts)) {
                 Some(segment) => open.push(segment),
                 None => self.mark_damaged(segment),
             }
@@ -133,12 +135,13 @@ impl Engine {
             first_stretches(&stretches(&runs, &wanted.collect::<Vec<_>>()))
         };
         let mut is_whole = vec![false; segments.len()];
-        for (index, segment) in segments.iter().enumerate() {
-            let taken: Vec<&Taken> = taken.iter().filter(|one| one.segment == index).collect();
-            if taken.is_empty() {
-                continue;
-            }
-            let parts = self.read_segment(segment).await?;
+        let taken_of = |index: usize| taken.iter().filter(move |one| one.segment == index);
+        let read: Vec<usize> = (0..segments.len()).filter(|index| taken_of(*index).next().is_some()).collect();
+        let wanted: Vec<&Segment> = read.iter().map(|index| segments[*index]).collect();
+        let mut reader = SegmentReader::new(self, &wanted);
+        for index in read {
+            let (segment, taken) = (segments[index], taken_of(index).collect::<Vec<&Taken>>());
+            let parts = reader.next().await?;
             let state = &mut *self.state.borrow_mut();
             is_whole[index] = parts.and_then(|parts| take_vectors_in(state, &segment.record, parts, &taken)).is_some();
             if !is_whole[index] {

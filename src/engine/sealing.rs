@@ -36,6 +36,8 @@ const MOST_READ: u32 = 4_096;
 const MOST_MERGED: u32 = 8_192;
 /// Longest stretch of work before the page gets its turn, in milliseconds.
 const SLICE_MS: f64 = 6.0;
+/// How long after opening it is looked whether anything is outside: what the page asks for first has the storage to itself.
+const FIRST_LOOK_MS: f64 = 300.0;
 /// Records read in one go.
 const PAGE: Seq = 256;
 /// Changes that other tabs may overtake before it is left for later.
@@ -90,6 +92,10 @@ impl Engine {
 
     /// Seals and merges until nothing is due. Segments are a cache: what goes wrong is told, and left for later.
     pub(super) async fn seal(&self) -> Result<()> {
+        if self.unsealed.get() == u32::MAX {
+            self.host.clock.sleep(FIRST_LOOK_MS).await;
+            drop(self.attaching.enter().await);
+        }
         let mut tries = 0;
         while tries < TRIES {
             self.ensure_open()?;

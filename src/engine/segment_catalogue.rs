@@ -8,14 +8,16 @@ use super::sealing::LEAST_SEALED;
 use super::stored::{Stored, decode, encode};
 use crate::error::{Code, Result};
 use crate::key;
-use crate::ports::{Check, Commit, Key, KeyPart, Query, Record, Store};
+use crate::ports::{Check, Commit, Key, KeyPart, Pending, Query, Record, Store};
 use crate::records::{SegmentCounters, SegmentKind, SegmentRecord};
 use crate::segments::{Assembly, chunk_checksum, chunks};
+use futures_util::future::{MaybeDone, maybe_done};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
 
 /// Name of the counters' record.
 const SEGMENT_COUNTERS: &str = "segments";
-/// Chunks that are read in one go.
-const CHUNK_PAGE: usize = 4;
 /// Layout of a segment's bytes. It rises when they mean something else; others are made again from the messages.
 pub(super) const SEGMENT_LAYOUT: u32 = 1;
 
@@ -79,6 +81,60 @@ pub(super) fn delete_segment(number: u32, commit: &mut Commit) {
     commit.delete_prefixes.push((Store::SegmentChunks, key![number]));
 }
 
+/// Reads segments one after the other. The next one is asked for before the answer for this one is waited for: so storage
+/// reads while the caller takes in what came.
+pub(super) struct SegmentReader<'a> {
+    engine: &'a Engine,
+    segments: &'a [&'a Segment],
+    asked: Option<MaybeDone<Pending<'a, Vec<Option<Record>>>>>,
+}
+
+impl<'a> SegmentReader<'a> {
+    pub(super) fn new(engine: &'a Engine, segments: &'a [&'a Segment]) -> Self {
+        Self { engine, segments, asked: None }
+    }
+
+    /// The parts of the next segment; `None` where a chunk is missing or is another one than was written.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>> {
+        let Some((segment, rest)) = self.segments.split_first() else { return Ok(None) };
+        self.segments = rest;
+        let mut asked = match self.asked.take() {
+            Some(asked) => asked,
+            None => self.ask(segment),
+        };
+        if let Some(following) = rest.first() {
+            let mut following = self.ask(following);
+            // Requests go out at the first poll.
+            poll_fn(|context| {
+                let _ = Pin::new(&mut following).poll(context);
+                Poll::Ready(())
+            })
+            .await;
+            self.asked = Some(following);
+        }
+        (&mut asked).await;
+        let chunks = match Pin::new(&mut asked).take_output() {
+            Some(Err(error)) if error.code == Code::StorageCorrupt => return Ok(None),
+            Some(chunks) => chunks?,
+            None => return Ok(None),
+        };
+        let mut assembly = Assembly::new(&segment.record.parts, &segment.record.chunks);
+        for chunk in chunks {
+            let chunk = chunk.and_then(|record| record.blob).unwrap_or_default();
+            if assembly.push(&chunk).is_err() {
+                return Ok(None);
+            }
+        }
+        Ok(assembly.finish().ok())
+    }
+
+    fn ask(&self, segment: &Segment) -> MaybeDone<Pending<'a, Vec<Option<Record>>>> {
+        let chunks = segment.record.chunks.len() as u32;
+        let keys = (0..chunks).map(|chunk| (Store::SegmentChunks, key![segment.number, chunk])).collect();
+        maybe_done(self.engine.host.storage.get(keys))
+    }
+}
+
 impl Engine {
     /// Reads which segments there are.
     pub(super) async fn segment_catalogue(&self) -> Result<Catalogue> {
@@ -136,27 +192,7 @@ impl Engine {
 
     /// The parts of a segment; `None` where a chunk is missing or is another one than was written.
     pub(super) async fn read_segment(&self, segment: &Segment) -> Result<Option<Vec<Vec<u8>>>> {
-        let mut assembly = Assembly::new(&segment.record.parts, &segment.record.chunks);
-        let count = u32::try_from(segment.record.chunks.len()).unwrap_or(u32::MAX);
-        let mut next = 0;
-        while next < count {
-            let mut query = Query::between(Store::SegmentChunks, key![segment.number], next, u32::MAX);
-            query.limit = Some(CHUNK_PAGE);
-            let page = match self.scan(query).await {
-                Err(error) if error.code == Code::StorageCorrupt => return Ok(None),
-                page => page?,
-            };
-            if page.is_empty() {
-                return Ok(None);
-            }
-            for (_, record) in page {
-                if assembly.push(record.blob.as_deref().unwrap_or_default()).is_err() {
-                    return Ok(None);
-                }
-                next += 1;
-            }
-        }
-        Ok(assembly.finish().ok())
+        SegmentReader::new(self, &[segment]).next().await
     }
 
     /// Adds to a commit that removes messages or vectors of a conversation what goes with them: every segment, or every one
