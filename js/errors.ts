@@ -19,6 +19,7 @@ const RETRYABLE = {
   storage_quota_exceeded: false,
   storage_conflict: true,
   storage_corrupt: false,
+  storage_key_wrong: false,
   schema_too_new: false,
   embedding_failed: true,
   embedding_dimension_mismatch: false,
@@ -49,6 +50,7 @@ const RETRYABLE = {
  * | `storage_quota_exceeded` | the storage is full | no |
  * | `storage_conflict` | another tab wrote first, and went on doing so | yes |
  * | `storage_corrupt` | stored data cannot be read back as it was written | no |
+ * | `storage_key_wrong` | the stored data has another key, or has one and none was given, or has none | no |
  * | `schema_too_new` | the stored data was written by a newer version of the engine | no |
  * | `embedding_failed` | the embedding callback failed, or its answer is not usable | yes |
  * | `embedding_dimension_mismatch` | the embedding callback answered with vectors of another length than declared | no |

@@ -3,6 +3,7 @@
  * arrives at the engine as a usable answer or as a typed failure.
  */
 
+import type { StoreLock } from "./encryption.js";
 import type { EngineHost, EngineModelRequest } from "./engine-glue.js";
 import { MemoryError, type MemoryErrorCode } from "./errors.js";
 import { tryLock } from "./locks.js";
@@ -23,7 +24,7 @@ export class Host {
   }
 
   /** The object that is handed to the engine. `isCurrent` tells whether that engine still lives. */
-  forEngine(isCurrent: () => boolean): EngineHost {
+  forEngine(isCurrent: () => boolean, lock?: StoreLock): EngineHost {
     // What an engine that trapped still holds, it will never release.
     this.#releaseLocks();
     const { embedder, languageModel } = this.#options;
@@ -32,6 +33,15 @@ export class Host {
       emit: (event, payload) => this.#deliver(event, payload),
       tryLock: (name) => stopWithEngine(this.#tryLock(name), isCurrent),
     };
+    if (lock !== undefined) {
+      const unlock = async (header: string | undefined): Promise<object> => {
+        const { seal, open, ...rest } = await lock.unlock(header);
+        const seals: typeof seal = (items) => stopWithEngine(seal(items), isCurrent);
+        const opens: typeof open = (items) => stopWithEngine(open(items), isCurrent);
+        return { ...rest, seal: seals, open: opens };
+      };
+      host.unlock = (header) => stopWithEngine(unlock(header), isCurrent);
+    }
     if (embedder !== undefined) {
       host.embed = (texts, signal) => stopWithEngine(this.#embed(embedder, texts, signal), isCurrent);
     }

@@ -5,6 +5,8 @@ export type { Conversations } from "./conversations.js";
 export type { Facts } from "./facts.js";
 export type { MessageStream } from "./message-stream.js";
 export { indexedDbStorage, memoryStorage } from "./storage.js";
+export { passphraseKey } from "./storage-key.js";
+export type { PassphraseKey } from "./storage-key.js";
 export { countTokens } from "./tokens.js";
 export type { CountTokensOptions, TokenCount } from "./tokens.js";
 export { validateContext } from "./validation.js";

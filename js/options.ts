@@ -3,6 +3,7 @@
 import { isWellFormed } from "./arguments.js";
 import { MemoryError } from "./errors.js";
 import { defaultStorage } from "./storage.js";
+import { holdKey } from "./storage-key.js";
 import type { Embedder, Encoding, LanguageModel, MemoryOptions, Storage, Tokenizer, VocabularySource } from "./types.js";
 
 /** The vocabularies that ship with the package. */
@@ -74,7 +75,10 @@ function checkUserId(userId: unknown): string {
 }
 
 function checkStorage(storage: Storage): Storage {
-  if (isObject(storage) && (storage.kind === "memory" || storage.kind === "indexeddb")) return storage;
+  if (isObject(storage) && storage.kind === "memory") return storage;
+  if (isObject(storage) && storage.kind === "indexeddb") {
+    return storage.key === undefined ? storage : { ...storage, key: holdKey(storage.key) };
+  }
   throw invalid("Option storage must come from indexedDbStorage() or memoryStorage().");
 }
 

@@ -5,6 +5,7 @@
 
 import { currentGeneration, guarded, isAlive, loadEngine } from "./engine-instance.js";
 import type { Engine, EngineOptions, MemoryStoreHandle } from "./engine-glue.js";
+import type { StoreLock } from "./encryption.js";
 import { MemoryError, isMemoryError, toMemoryError } from "./errors.js";
 import { Host } from "./host.js";
 import { tryLock } from "./locks.js";
@@ -53,6 +54,7 @@ export class Session {
   readonly #emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void;
   #opening: { generation: number; opened: Promise<Opened> } | undefined;
   #lost: MemoryError | undefined;
+  #lock: StoreLock | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: CheckedOptions, emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void) {
@@ -121,6 +123,7 @@ export class Session {
       if (!isMemoryError(error, "engine_panicked")) throw this.#asMemoryError(error);
     } finally {
       this.#host.close();
+      this.#lock?.forget();
     }
   }
 
@@ -185,11 +188,20 @@ export class Session {
       options.embedder = { id, dimensions, maxBatchSize, maxInputTokens };
     }
     if (languageModel !== undefined) options.languageModel = { contextWindow: languageModel.contextWindow };
-    const host = this.#host.forEngine(() => isAlive(generation));
+    const host = this.#host.forEngine(() => isAlive(generation), await this.#storeLock());
     const engine = await guarded(() =>
       glue.Engine.open(options, host, storage.kind === "memory" ? memoryStore(storage, userId, glue.MemoryStoreHandle) : undefined),
     );
     return { engine, generation, encoding: glue.tokenization(tokenizer)?.encoding ?? null, vocabulary: undefined };
+  }
+
+  /** The key of the storage, where it has one. */
+  async #storeLock(): Promise<StoreLock | undefined> {
+    const { storage } = this.#options;
+    if (storage.kind === "memory" || storage.key === undefined) return undefined;
+    const { StoreLock } = await import("./encryption.js");
+    this.#lock ??= new StoreLock(storage.key);
+    return this.#lock;
   }
 
   /** Loads the vocabulary into this engine, once. Where it cannot be had, counts are estimates and an event says so. */

@@ -29,6 +29,8 @@ pub enum Code {
     StorageConflict,
     /// What is in storage cannot be read back as it was written.
     StorageCorrupt,
+    /// What is stored has another key, or none, or needs one and none was given.
+    StorageKeyWrong,
     /// The stored data was written by a newer version of the engine.
     SchemaTooNew,
     /// The embedding callback failed, or answered with the wrong number of vectors or unusable numbers.
@@ -67,6 +69,7 @@ impl Code {
             | Self::StorageUnavailable
             | Self::StorageQuotaExceeded
             | Self::StorageCorrupt
+            | Self::StorageKeyWrong
             | Self::SchemaTooNew
             | Self::EmbeddingDimensionMismatch
             | Self::BudgetInfeasible
@@ -89,6 +92,7 @@ impl Code {
             Self::StorageQuotaExceeded => "storage_quota_exceeded",
             Self::StorageConflict => "storage_conflict",
             Self::StorageCorrupt => "storage_corrupt",
+            Self::StorageKeyWrong => "storage_key_wrong",
             Self::SchemaTooNew => "schema_too_new",
             Self::EmbeddingFailed => "embedding_failed",
             Self::EmbeddingDimensionMismatch => "embedding_dimension_mismatch",

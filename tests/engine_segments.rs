@@ -6,7 +6,7 @@ mod host;
 
 use futures_executor::block_on;
 use futures_util::future::{FutureExt, join};
-use host::{World, append, ask, conversation, message};
+use host::{World, append, ask, conversation, handle_on, message};
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,10 +21,16 @@ use throughline::store::memory::MemoryStore;
 use throughline::store::{Commit, Key, Query, Record, Storage, StorageUsage, Store};
 
 /// Records that outlive the engine, and how many messages and vectors were read of them.
-#[derive(Default, Clone)]
+#[derive(Clone)]
 struct Disk {
-    store: MemoryStore,
+    store: Rc<dyn Storage>,
     read: Rc<Cell<usize>>,
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self { store: handle_on(&MemoryStore::new()), read: Rc::default() }
+    }
 }
 
 impl Storage for Disk {

@@ -1,3 +1,4 @@
+import type { HeldKey, PassphraseKey } from "../storage-key.js";
 import type { Policy } from "./policy.js";
 
 /** A tokenizer whose vocabulary ships with the package; counts with it are exact for the models that use it. */
@@ -21,7 +22,16 @@ export interface IndexedDbStorage {
   readonly kind: "indexeddb";
   /** First part of the database's name; the user's id is the second. */
   readonly name: string;
+  /** The key, where everything is encrypted. What is secret in it is in private fields. */
+  readonly key?: HeldKey;
 }
+
+/**
+ * A key for the data at rest: 32 random bytes; a `CryptoKey`, best one that cannot be extracted (HKDF for deriveKey or
+ * deriveBits, e.g. of a passkey's PRF output, or AES-GCM of 256 bits for encrypt and decrypt); or a passphrase by
+ * `passphraseKey`. 32 bytes and an HKDF key imported from them are the same key.
+ */
+export type StorageKey = CryptoKey | Uint8Array | PassphraseKey;
 
 /**
  * The memory of this page or process: gone when it ends. Made by `memoryStorage`. The same object given to another

@@ -8,6 +8,7 @@ use crate::ports::Pending;
 use std::cmp::Ordering;
 
 pub mod conformance;
+pub mod encrypted;
 pub mod faulty;
 pub mod memory;
 pub mod range;

@@ -24,8 +24,7 @@ mod model_family;
 mod piece_memo;
 mod prefix;
 mod script_class;
-#[cfg(feature = "tiktoken")]
-mod sha256;
+pub mod sha256;
 mod solid_characters;
 mod splitter;
 #[cfg(feature = "tiktoken")]

@@ -1,6 +1,7 @@
 //! The app's callbacks as the engine's ports.
 
 use super::EmbedderOptions;
+use super::cipher::JsKeyHolder;
 use super::convert::{error_from_js, to_js};
 use super::timer::Sleep;
 use crate::engine::{Event, Listener};
@@ -48,6 +49,11 @@ impl<'a> Callbacks<'a> {
 
     pub(super) fn locks(&self) -> Result<Rc<dyn Locks>> {
         Ok(Rc::new(JsLocks { try_lock: self.function("tryLock")? }))
+    }
+
+    /// Where the app has a key.
+    pub(super) fn key_holder(&self) -> Option<JsKeyHolder> {
+        self.function("unlock").ok().map(JsKeyHolder)
     }
 
     pub(super) fn events(&self) -> Result<Rc<Listener>> {

@@ -4,9 +4,11 @@
 //! `{ code, message, retryable }`. Exports take `&self` only, so calls can overlap. js/engine-glue.d.ts states the
 //! whole surface.
 
+mod cipher;
 mod convert;
 mod counting;
 mod host;
+mod stored;
 mod timer;
 mod validating;
 
@@ -18,7 +20,6 @@ use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::Seq;
 use crate::store::Storage;
-use crate::store::indexed_db::IndexedDbStore;
 use crate::store::memory::MemoryStore;
 use convert::{from_js, from_json, parsed, to_js_error, to_json};
 use std::cell::RefCell;
@@ -197,8 +198,8 @@ pub struct JsEngine {
 
 #[wasm_bindgen(js_class = Engine)]
 impl JsEngine {
-    /// Opens a user's memory. `host` holds the callbacks: `now`, `emit`, `tryLock` and, where the app has them, `embed`
-    /// and `generate`.
+    /// Opens a user's memory. `host` holds the callbacks: `now`, `emit`, `tryLock` and, where the app has them, `embed`,
+    /// `generate` and, for a key of the storage, `unlock`.
     pub fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> js_sys::Promise {
         promise(Box::pin(async move { open(options, host, handle).await.map(JsValue::from) }))
     }
@@ -574,13 +575,13 @@ fn promise(answer: Pin<Box<dyn Future<Output = Result<JsValue>>>>) -> js_sys::Pr
 async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> Result<JsEngine> {
     let options: OpenOptions =
         from_js(options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
+    let callbacks = host::Callbacks::new(&host);
     let storage: Rc<dyn Storage> = match options.storage.kind {
         StorageKind::IndexedDb => {
-            Rc::new(IndexedDbStore::open(&database_name(&options.storage.name, &options.user_id)).await?)
+            stored::open(&options.storage.name, &options.user_id, callbacks.key_holder()).await?
         }
         StorageKind::Memory => Rc::new(handle.map(|handle| handle.0).unwrap_or_default()),
     };
-    let callbacks = host::Callbacks::new(&host);
     let host = Host {
         storage,
         embedder: options.embedder.map(|model| callbacks.embedder(model)).transpose()?,
@@ -609,10 +610,4 @@ fn work(engine: Rc<Engine>, retry: Rc<RefCell<Option<timer::Timer>>>) {
         });
         *retry.borrow_mut() = timer;
     });
-}
-
-/// `<name>:<user id>`, with colons of either written `%3A`, so that no two pairs share a database.
-fn database_name(name: &str, user_id: &str) -> String {
-    let escaped = |text: &str| text.replace('%', "%25").replace(':', "%3A");
-    format!("{}:{}", escaped(name), escaped(user_id))
 }

@@ -64,13 +64,29 @@ impl IndexedDbStore {
     pub async fn open_with(name: &str, listener: impl Fn(Lifecycle) + 'static) -> Result<Self> {
         let listener: Listener = Rc::new(listener);
         let connection = Connection::open(name, true, &listener).await?;
-        Ok(Self {
+        Ok(Self::on(connection, name, listener))
+    }
+
+    /// Opens a database that is there; `None` where there is none, and none is made.
+    ///
+    /// # Errors
+    /// As [`IndexedDbStore::open`].
+    pub async fn open_existing(name: &str) -> Result<Option<Self>> {
+        let listener: Listener = Rc::new(|_| ());
+        match Connection::open(name, false, &listener).await {
+            Err(Failure::Deleted) => Ok(None),
+            opened => Ok(Some(Self::on(opened?, name, listener))),
+        }
+    }
+
+    fn on(connection: Connection, name: &str, listener: Listener) -> Self {
+        Self {
             name: name.to_owned(),
             listener,
             connection: RefCell::new(Rc::new(connection)),
             destroyed: Cell::new(false),
             closed: Cell::new(false),
-        })
+        }
     }
 
     fn check_open(&self) -> Result<()> {
