@@ -69,7 +69,7 @@ export interface EngineHost {
   emit(event: string, payload: unknown): void;
   /** Takes a lock if it is free now: a function that releases it, else `null`. */
   tryLock(name: string): Promise<(() => void) | null>;
-  /** Where the storage has a key: the keys of the database with this header, or of a new one (see `js/encryption.ts`). */
+  /** Where the storage has a key: the keys of the database with this header, or of a new one (see `js/store-lock.ts`). */
   unlock?(header: string | undefined): Promise<object>;
 }
 

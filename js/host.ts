@@ -3,7 +3,7 @@
  * arrives at the engine as a usable answer or as a typed failure.
  */
 
-import type { StoreLock } from "./encryption.js";
+import type { StoreLock } from "./store-lock.js";
 import type { EngineHost, EngineModelRequest } from "./engine-glue.js";
 import { MemoryError, type MemoryErrorCode } from "./errors.js";
 import { tryLock } from "./locks.js";

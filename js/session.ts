@@ -5,7 +5,7 @@
 
 import { currentGeneration, guarded, isAlive, loadEngine } from "./engine-instance.js";
 import type { Engine, EngineOptions, MemoryStoreHandle } from "./engine-glue.js";
-import type { StoreLock } from "./encryption.js";
+import type { StoreLock } from "./store-lock.js";
 import { MemoryError, isMemoryError, toMemoryError } from "./errors.js";
 import { Host } from "./host.js";
 import { tryLock } from "./locks.js";
@@ -199,7 +199,7 @@ export class Session {
   async #storeLock(): Promise<StoreLock | undefined> {
     const { storage } = this.#options;
     if (storage.kind === "memory" || storage.key === undefined) return undefined;
-    const { StoreLock } = await import("./encryption.js");
+    const { StoreLock } = await import("./store-lock.js");
     this.#lock ??= new StoreLock(storage.key);
     return this.#lock;
   }

@@ -1,4 +1,4 @@
-//! The platform's cipher, and the key that the app holds, as ports: keys and sealing stay in JavaScript (js/encryption.ts).
+//! The platform's cipher, and the key that the app holds, as ports: keys and sealing stay in JavaScript (js/store-lock.ts).
 
 use super::convert::error_from_js;
 use crate::error::{Code, Error, Result};

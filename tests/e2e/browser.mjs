@@ -4,12 +4,17 @@ import { chromium } from "playwright-core";
 
 const SWITCHES = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-/** A browser; close it when done. */
-export function launchBrowser(switches = []) {
-  return chromium.launch({
+/** How it is started. */
+export function browserOptions(switches = []) {
+  return {
     executablePath: process.env.CHROME_PATH ?? "/usr/bin/chromium",
     // Chromium's sandbox cannot be used by root.
     chromiumSandbox: process.getuid?.() !== 0,
     args: [...SWITCHES, ...switches],
-  });
+  };
+}
+
+/** A browser; close it when done. */
+export function launchBrowser(switches = []) {
+  return chromium.launch(browserOptions(switches));
 }
