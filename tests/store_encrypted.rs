@@ -5,18 +5,18 @@
 
 mod cipher;
 
-use cipher::{LibraryKey, open_at_once};
+use cipher::{LibraryCipher, LibraryKey, derived, open_at_once};
 use futures_executor::block_on;
 use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use throughline::Code;
 use throughline::key;
 use throughline::ports::{Check, Commit, Key, KeyPart, Pending, Query, Record, Storage, Store};
 use throughline::store::conformance;
-use throughline::store::encrypted::EncryptedStore;
+use throughline::store::encrypted::{Cipher, EncryptedStore, KeyHolder, Labelled, Unlocked};
 use throughline::store::memory::MemoryStore;
-use throughline::Code;
 
 fn record(body: &str, blob: Option<&[u8]>) -> Record {
     Record { body: body.to_owned(), blob: blob.map(<[u8]>::to_vec) }
@@ -31,7 +31,12 @@ fn get(store: &dyn Storage, place: Store, key: Key) -> Option<Record> {
 }
 
 fn everything(store: &dyn Storage) -> Vec<(Store, Key, Record)> {
-    let of = |place| block_on(store.scan(Query::prefix(place, key![]))).unwrap().into_iter().map(move |(key, record)| (place, key, record));
+    let of = |place| {
+        block_on(store.scan(Query::prefix(place, key![])))
+            .unwrap()
+            .into_iter()
+            .map(move |(key, record)| (place, key, record))
+    };
     Store::ALL.into_iter().flat_map(of).collect()
 }
 
@@ -69,7 +74,9 @@ fn nothing_that_was_put_is_readable_inside() {
                 [format!("{key:?}{}", record.body).into_bytes(), record.blob.clone().unwrap_or_default()].concat()
             })
             .collect();
-        (0..Store::ALL.len() * 4).filter(|number| all.windows(11).any(|bytes| bytes == marker(*number).as_bytes())).count()
+        (0..Store::ALL.len() * 4)
+            .filter(|number| all.windows(11).any(|bytes| bytes == marker(*number).as_bytes()))
+            .count()
     };
     assert_eq!(found(&everything(&store)), 64, "the test sees its markers");
     assert_eq!(found(&everything(&inner)), 0);
@@ -235,8 +242,89 @@ fn two_that_open_it_first_agree() {
     assert_eq!(get(&other, Store::Meta, key!["a"]), Some(record("{}", None)));
 }
 
+/// Keeps what the store gives to be sealed.
+struct Recording {
+    cipher: LibraryCipher,
+    given: RefCell<Vec<Labelled>>,
+}
+
+impl Cipher for Recording {
+    fn seal<'a>(&'a self, plain: Vec<Labelled>) -> Pending<'a, Vec<Vec<u8>>> {
+        self.given.borrow_mut().extend(plain.iter().cloned());
+        self.cipher.seal(plain)
+    }
+
+    fn open<'a>(&'a self, sealed: Vec<Labelled>) -> Pending<'a, Vec<Option<Vec<u8>>>> {
+        self.cipher.open(sealed)
+    }
+}
+
+struct Known {
+    header: String,
+    data_key: [u8; 32],
+    cipher: Rc<Recording>,
+}
+
+impl KeyHolder for Known {
+    fn unlock<'a>(&'a self, _: Option<String>) -> Pending<'a, Unlocked> {
+        let names = derived(&self.data_key, b"throughline names");
+        let unlocked =
+            Unlocked { header: self.header.clone(), names, cipher: Rc::clone(&self.cipher) as Rc<dyn Cipher> };
+        Box::pin(async move { Ok(unlocked) })
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What is stored is stored so for ever: the file was written once, by this library and by WebCrypto (where
+/// `tests/js/encryption.test.mjs` opens the same).
+#[test]
+fn known_answers() {
+    let known: serde_json::Value = serde_json::from_str(include_str!("encryption/known.json")).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let bytes = |value: &serde_json::Value| -> Vec<u8> {
+        let text = text(value);
+        (0..text.len() / 2).map(|at| u8::from_str_radix(&text[at * 2..at * 2 + 2], 16).unwrap()).collect()
+    };
+    let key_of = |value: &serde_json::Value| {
+        let part = |part: &serde_json::Value| {
+            part.as_str().map_or_else(|| KeyPart::Number(part.as_u64().unwrap()), KeyPart::from)
+        };
+        Key(value.as_array().unwrap().iter().map(part).collect())
+    };
+    let data_key: [u8; 32] = bytes(&known["dataKey"]).try_into().unwrap();
+    assert_eq!(hex(&derived(&data_key, b"throughline names")), known["names"]);
+    let sealing = derived(&data_key, b"throughline sealing");
+    let cipher = Rc::new(Recording { cipher: LibraryCipher::new(&sealing, 0, 0), given: RefCell::default() });
+    let holder = Known { header: text(&known["header"]), data_key, cipher: Rc::clone(&cipher) };
+    let inner = MemoryStore::new();
+    let store = block_on(EncryptedStore::open(Rc::new(inner.clone()), &holder)).unwrap();
+    assert_eq!(get(&inner, Store::Meta, key!["encryption"]).unwrap().body, text(&known["header"]));
+    for one in known["records"].as_array().unwrap() {
+        let place = Store::ALL.into_iter().find(|store| one["store"] == store.name()).unwrap();
+        let blob = one["blob"].as_str().map(|_| bytes(&one["blob"]));
+        let (key, whole) = (key_of(&one["key"]), Record { body: text(&one["body"]), blob });
+        put(&store, vec![(place, key.clone(), whole.clone())]);
+        let given = cipher.given.borrow().last().unwrap().clone();
+        assert_eq!((hex(&given.label), hex(&given.bytes)), (text(&one["label"]), text(&one["plain"])));
+        let stored = Record { body: text(&one["stored"]["body"]), blob: Some(bytes(&one["stored"]["blob"])) };
+        assert_eq!(get(&inner, place, key_of(&one["stored"]["key"])), Some(stored.clone()), "the same bytes");
+        // And what WebCrypto sealed.
+        put(
+            &inner,
+            vec![(place, key_of(&one["stored"]["key"]), Record { blob: Some(bytes(&one["byWebCrypto"])), ..stored })],
+        );
+        assert_eq!(get(&store, place, key), Some(whole));
+    }
+}
+
 fn part() -> impl Strategy<Value = KeyPart> {
-    prop_oneof![(0..4_u32).prop_map(KeyPart::from), prop_oneof![Just(""), Just("a"), Just("b"), Just("😀"), Just("\0")].prop_map(KeyPart::from)]
+    prop_oneof![
+        (0..4_u32).prop_map(KeyPart::from),
+        prop_oneof![Just(""), Just("a"), Just("b"), Just("😀"), Just("\0")].prop_map(KeyPart::from)
+    ]
 }
 
 fn keys() -> impl Strategy<Value = Key> {

@@ -122,7 +122,8 @@ impl EncryptedStore {
         let inner = keys.query(&query);
         let mut found = self.inner.scan(inner.clone()).await?;
         let known = query.prefix.0.len();
-        let holds_text = |(key, _): &(Key, Record)| key.0.iter().skip(known).any(|part| matches!(part, KeyPart::Text(_)));
+        let holds_text =
+            |(key, _): &(Key, Record)| key.0.iter().skip(known).any(|part| matches!(part, KeyPart::Text(_)));
         let is_reordered = found.iter().any(holds_text);
         // The first ones by stored names are others than by the texts themselves: all have to be read.
         if is_reordered && inner.limit.is_some_and(|limit| found.len() >= limit) {
@@ -141,7 +142,8 @@ impl EncryptedStore {
             let next = |key: &Key| key.0.get(known).cloned();
             records.retain(|(key, _)| {
                 (query.from.is_none() || next(key) >= query.from)
-                    && (query.to.is_none() || next(key).is_some_and(|next| query.to.as_ref().is_none_or(|to| next <= *to)))
+                    && (query.to.is_none()
+                        || next(key).is_some_and(|next| query.to.as_ref().is_none_or(|to| next <= *to)))
             });
             sort_by(&mut records, &|(one, _), (other, _)| if query.reverse { other.cmp(one) } else { one.cmp(other) });
             records.truncate(query.limit.unwrap_or(usize::MAX));

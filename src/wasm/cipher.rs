@@ -69,5 +69,8 @@ async fn call(function: &Function, argument: &JsValue) -> Result<JsValue> {
 }
 
 fn foreign() -> Error {
-    Error::new(Code::StorageUnavailable, "the platform's cipher answered something else than was asked; reload the page")
+    Error::new(
+        Code::StorageUnavailable,
+        "the platform's cipher answered something else than was asked; reload the page",
+    )
 }

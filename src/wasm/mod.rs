@@ -577,9 +577,7 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
         from_js(options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
     let callbacks = host::Callbacks::new(&host);
     let storage: Rc<dyn Storage> = match options.storage.kind {
-        StorageKind::IndexedDb => {
-            stored::open(&options.storage.name, &options.user_id, callbacks.key_holder()).await?
-        }
+        StorageKind::IndexedDb => stored::open(&options.storage.name, &options.user_id, callbacks.key_holder()).await?,
         StorageKind::Memory => Rc::new(handle.map(|handle| handle.0).unwrap_or_default()),
     };
     let host = Host {

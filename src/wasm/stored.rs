@@ -4,7 +4,7 @@ use super::cipher::JsKeyHolder;
 use crate::error::{Code, Error, Result};
 use crate::key;
 use crate::store::encrypted::{EncryptedStore, hidden_user};
-use crate::store::indexed_db::IndexedDbStore;
+use crate::store::indexed_db::{IndexedDbStore, is_listed};
 use crate::store::{Storage, Store};
 use std::rc::Rc;
 
@@ -33,8 +33,12 @@ pub(super) async fn open(app: &str, user_id: &str, holder: Option<JsKeyHolder>) 
 }
 
 /// A new database must not hide one that has the user's data: it would look as if all were lost. One that holds nothing,
-/// because everything in it was erased, is deleted.
+/// because everything in it was erased, is deleted. (An encrypted user's plain name, with the id in it, must not be written,
+/// so what is not listed is not opened.)
 async fn refuse_other(name: &str, has_key: bool) -> Result<()> {
+    if !is_listed(name).await {
+        return Ok(());
+    }
     let Some(other) = IndexedDbStore::open_existing(name).await? else { return Ok(()) };
     for store in [Store::Conversations, Store::Messages, Store::Facts] {
         if other.count(store, key![]).await? == 0 {

@@ -33,7 +33,8 @@ impl LibraryCipher {
     fn seal_one(&self, Labelled { label, bytes }: &Labelled) -> Vec<u8> {
         let mut nonce = [0; 12];
         nonce[4..].copy_from_slice(&self.nonce.replace(self.nonce.get().wrapping_add(1)).to_be_bytes());
-        let sealed = self.cipher.encrypt(&Nonce::from(nonce), Payload { msg: bytes, aad: label }).expect("is short enough");
+        let sealed =
+            self.cipher.encrypt(&Nonce::from(nonce), Payload { msg: bytes, aad: label }).expect("is short enough");
         [&nonce[..], &sealed].concat()
     }
 

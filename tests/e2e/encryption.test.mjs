@@ -103,9 +103,11 @@ after(async () => {
 });
 
 /** A browser with a profile folder of its own, and a page. */
-async function start(switches, profile = mkdtempSync(join(tmpdir(), "throughline-profile-"))) {
+async function start(t, switches) {
+  const profile = mkdtempSync(join(tmpdir(), "throughline-profile-"));
   profiles.push(profile);
   const context = await chromium.launchPersistentContext(profile, browserOptions(switches));
+  t.after(() => context.close());
   const openPage = async () => {
     const page = await context.newPage();
     await page.goto(server.url);
@@ -124,9 +126,9 @@ function needles(seed) {
   });
 }
 
-/** How many markers are anywhere in a folder. */
+/** Which markers are anywhere in a folder, and where. */
 function markersIn(folder, seed) {
-  const found = new Set();
+  const found = new Map();
   const all = needles(seed);
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -137,10 +139,10 @@ function markersIn(folder, seed) {
       continue; // a running browser removes files
     }
     all.forEach((spellings, index) => {
-      if (!found.has(index) && spellings.some((spelling) => bytes.includes(spelling))) found.add(index);
+      if (!found.has(index) && spellings.some((spelling) => bytes.includes(spelling))) found.set(index, join(entry.parentPath, entry.name).slice(folder.length));
     });
   }
-  return found.size;
+  return [...found];
 }
 
 const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
@@ -149,22 +151,22 @@ const newKey = () => [...crypto.getRandomValues(new Uint8Array(32))];
 for (const [name, switches] of Object.entries(BACK_ENDS)) {
   test(`${name}: no marker is in the profile folder, at any time; without a key they are`, async (t) => {
     const plainSeed = newSeed();
-    const plain = await start(switches);
+    const plain = await start(t, switches);
     const filled = await plain.page.evaluate((seed) => globalThis.fill(undefined, seed), plainSeed);
     await plain.page.evaluate(() => globalThis.memory.close());
-    const seen = markersIn(plain.profile, plainSeed);
+    const seen = markersIn(plain.profile, plainSeed).length;
     await plain.context.close();
     t.diagnostic(`without a key: ${seen} of ${MARKERS}`);
     assert.ok(seen >= 80, `the search sees only ${seen} markers`);
 
     const [seed, key] = [newSeed(), newKey()];
-    const { profile, context, page, openPage } = await start(switches);
+    const { profile, context, page, openPage } = await start(t, switches);
     const sealed = await page.evaluate(([key, seed]) => globalThis.fill(key, seed), [key, seed]);
     assert.deepEqual(sealed, filled, "the same answers as without a key");
     assert.ok(sealed.found > 0 && sealed.summary && sealed.vectors > 600 && sealed.segments > 0, JSON.stringify(sealed));
-    assert.equal(markersIn(profile, seed), 0, "while it is open");
+    assert.deepEqual(markersIn(profile, seed), [], "while it is open");
     await page.evaluate(() => globalThis.memory.close());
-    assert.equal(markersIn(profile, seed), 0, "closed");
+    assert.deepEqual(markersIn(profile, seed), [], "closed");
     await page.close();
     const again = await openPage();
     const erased = await again.evaluate(async ([key, userId, word, embedder]) => {
@@ -175,13 +177,13 @@ for (const [name, switches] of Object.entries(BACK_ENDS)) {
       return found;
     }, [key, marker(seed, 98), marker(seed, 3), marker(seed, 99)]);
     assert.ok(erased > 0, "found by another page");
-    assert.equal(markersIn(profile, seed), 0, "erased");
+    assert.deepEqual(markersIn(profile, seed), [], "erased");
     await context.close();
-    assert.equal(markersIn(profile, seed), 0, "the browser is closed");
+    assert.deepEqual(markersIn(profile, seed), [], "the browser is closed");
   });
 
-  test(`${name}: changed bytes, another key and no key are told, and what is whole stays readable`, async () => {
-    const { context, page } = await start(switches);
+  test(`${name}: changed bytes, another key and no key are told, and what is whole stays readable`, async (t) => {
+    const { page } = await start(t, switches);
     const seen = await page.evaluate(async (key) => {
       const { open, failure, database, answered } = globalThis;
       const results = {};
@@ -242,12 +244,11 @@ for (const [name, switches] of Object.entries(BACK_ENDS)) {
     assert.deepEqual(seen.whole, ["b0", "b1"]);
     assert.deepEqual(seen.appended, ["b0", "b1", "b2"]);
     assert.equal(code(seen.header), "storage_corrupt");
-    await context.close();
   });
 }
 
-test("every kind of key, a change of key while a memory is open, and data that is stored without one", async () => {
-  const { context, page } = await start([]);
+test("every kind of key, a change of key while a memory is open, and data that is stored without one", async (t) => {
+  const { page } = await start(t, []);
   const seen = await page.evaluate(async (bytes) => {
     const { open, failure, changeKey } = globalThis;
     const results = { opened: [], refused: [] };
@@ -302,5 +303,4 @@ test("every kind of key, a change of key while a memory is open, and data that i
   assert.equal(seen.databases, 2, "the empty plain one went");
   assert.ok(!seen.logged.includes("secret"), seen.logged);
   assert.deepEqual(seen.invalid, Array(4).fill("invalid_config"));
-  await context.close();
 });

@@ -361,6 +361,20 @@ async fn lowest_of_last(
     value::cursor_from_js(&request.result()?).map(|cursor| Ok(cursor.key()?)).transpose()
 }
 
+/// Whether the browser lists a database of this name; false where it lists none (Firefox before 126). Unlike opening what
+/// is not there, this leaves the name nowhere on disk.
+pub async fn is_listed(name: &str) -> bool {
+    let field = |value: &JsValue, name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
+    let factory = field(&js_sys::global(), "indexedDB");
+    let listed = async {
+        let databases: js_sys::Function = field(&factory, "databases").dyn_into().ok()?;
+        let promise: Promise = databases.call0(&factory).ok()?.dyn_into().ok()?;
+        JsFuture::from(promise).await.ok()
+    };
+    let Some(listed) = listed.await else { return false };
+    js_sys::Array::from(&listed).iter().any(|database| field(&database, "name").as_string().as_deref() == Some(name))
+}
+
 /// What `navigator.storage` tells. It is there in pages and workers, but not in insecure contexts.
 async fn storage_usage() -> StorageUsage {
     let field = |value: &JsValue, name: &str| Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
