@@ -185,7 +185,7 @@ fn a_search_of_what_is_here_asks_storage_once_and_still_sees_what_another_tab_di
         other.erase(request).await.unwrap();
         let request = json!({ "query": "harbour", "conversationId": "c" });
         let error = one.recall(serde_json::from_value(request).unwrap()).await.unwrap_err();
-        assert_eq!(error.code, throughline::error::Code::NotFound);
+        assert_eq!(error.code, Code::NotFound);
         assert_eq!(found_with(&one, None, "harbour").await, 1);
     });
 }
