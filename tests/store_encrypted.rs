@@ -228,7 +228,7 @@ fn the_header_stays_whatever_is_removed() {
     assert_eq!(block_on(store.commit(clear)), Ok(true));
     assert_eq!(block_on(store.count(Store::Meta, key![])), Ok(0));
     assert_eq!(everything(&inner).len(), 1);
-    open_at_once(Rc::new(inner.clone()), &LibraryKey::new(7)).unwrap();
+    open_at_once(Rc::new(inner), &LibraryKey::new(7)).unwrap();
 }
 
 #[test]
@@ -362,7 +362,7 @@ proptest! {
     fn survives_whatever_is_stored(body in ".{0,40}", blob in prop::option::of(prop::collection::vec(any::<u8>(), 0..80)), key in keys()) {
         let inner = MemoryStore::new();
         let store = open_at_once(Rc::new(inner.clone()), &LibraryKey::new(7)).unwrap();
-        put(&inner, vec![(Store::Notes, key.clone(), Record { body, blob })]);
+        put(&inner, vec![(Store::Notes, key, Record { body, blob })]);
         let read = block_on(store.scan(Query::prefix(Store::Notes, key![]))).unwrap();
         prop_assert!(read.iter().all(|(_, record)| record.body.starts_with('\0')));
         prop_assert_eq!(read.len(), 1);

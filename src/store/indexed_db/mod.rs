@@ -372,7 +372,7 @@ pub async fn is_listed(name: &str) -> bool {
         JsFuture::from(promise).await.ok()
     };
     let Some(listed) = listed.await else { return false };
-    js_sys::Array::from(&listed).iter().any(|database| field(&database, "name").as_string().as_deref() == Some(name))
+    Array::from(&listed).iter().any(|database| field(&database, "name").as_string().as_deref() == Some(name))
 }
 
 /// What `navigator.storage` tells. It is there in pages and workers, but not in insecure contexts.
