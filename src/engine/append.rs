@@ -285,9 +285,13 @@ impl Engine {
         })?;
         let stored = Stored::new(placed.record)?;
         commit.puts.push((Store::Conversations, key![id], stored.record()));
+        let positions = self.positions() + u64::from(stored.value.last_seq - before.last_seq);
         if !self.commit(commit).await? {
             self.refresh(id).await?;
             return Ok(None);
+        }
+        if !request.imported {
+            self.acknowledge(positions);
         }
         self.state.borrow_mut().put_conversation(stored);
         for index in placed.fresh {
@@ -475,7 +479,7 @@ impl Engine {
             self.read_path(conversation_id, from, to, limit).await?
         };
         self.end_lost_streams(&mut records).await?;
-        Ok(records.into_iter().map(HistoryEntry::from).collect())
+        Ok(records.into_iter().filter(|record| !record.removed).map(HistoryEntry::from).collect())
     }
 
     /// As [`Self::history`], with the messages of every branch.
@@ -507,23 +511,6 @@ impl Engine {
         }
         entries.truncate(most);
         Ok(entries)
-    }
-
-    /// Stored messages of a range, both ends inclusive.
-    pub(super) async fn read_messages(
-        &self,
-        conversation_id: &str,
-        from: Seq,
-        to: Seq,
-        limit: Option<u32>,
-    ) -> Result<Vec<MessageRecord>> {
-        if from > to {
-            return Ok(Vec::new());
-        }
-        let mut query = crate::ports::Query::between(Store::Messages, key![conversation_id], from, to);
-        query.limit = limit.map(|limit| limit as usize);
-        let records = self.scan(query).await?;
-        records.iter().map(|(_, record)| decode(Store::Messages, record)).collect()
     }
 }
 

@@ -14,12 +14,12 @@ use crate::sorting;
 use serde::Serialize;
 
 /// Name of the record that counts creations.
-const BIRTHS: &str = "conversations";
+pub(super) const BIRTHS: &str = "conversations";
 
 /// Counts creations of conversations; never goes back, not even when everything is erased.
 #[derive(Serialize)]
-struct Births {
-    last: u32,
+pub(super) struct Births {
+    pub(super) last: u32,
 }
 
 impl FromFields for Births {
@@ -161,6 +161,22 @@ impl From<&ConversationRecord> for ConversationView {
     }
 }
 
+/// Background work of a conversation of which nothing is done.
+pub(super) fn new_jobs(conversation_id: &str, born: u32) -> [JobRecord; 3] {
+    [JobKind::Embed, JobKind::Compact, JobKind::Extract].map(|kind| JobRecord {
+        kind,
+        conversation_id: conversation_id.to_owned(),
+        born,
+        done_until_seq: 0,
+        model: None,
+        attempts: 0,
+        not_before: 0.0,
+        last_error: None,
+        epoch: 0,
+        skipped: Vec::new(),
+    })
+}
+
 /// The title that a first user text gives: its first line, cut at 50 characters.
 pub(super) fn title_from(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -187,9 +203,11 @@ impl Engine {
                 return Err(Error::new(Code::Conflict, "a conversation with this id exists already; use another id"));
             }
             let born = match &counter {
-                Some(record) => super::stored::decode::<Births>(Store::Meta, record)?.last + 1,
-                None => 1,
+                // Numbers are never used twice, whatever became of the counter.
+                Some(record) => super::stored::decode::<Births>(Store::Meta, record).map_or(0, |births| births.last),
+                None => 0,
             };
+            let born = born.max(self.state.borrow().born).saturating_add(1);
             let checks = vec![
                 Check { store: Store::Meta, key: key![BIRTHS], body: counter.map(|record| record.body) },
                 Check { store: Store::Conversations, key: key![new.id.as_str()], body: None },
@@ -238,20 +256,9 @@ impl Engine {
             ..Commit::default()
         };
         let mut jobs = Vec::new();
-        for kind in [JobKind::Embed, JobKind::Compact, JobKind::Extract] {
-            let job = Stored::new(JobRecord {
-                kind,
-                conversation_id: new.id.clone(),
-                born,
-                done_until_seq: 0,
-                model: None,
-                attempts: 0,
-                not_before: 0.0,
-                last_error: None,
-                epoch: 0,
-                skipped: Vec::new(),
-            })?;
-            commit.puts.push((Store::Jobs, job_key(kind, &new.id), job.record()));
+        for job in new_jobs(&new.id, born) {
+            let job = Stored::new(job)?;
+            commit.puts.push((Store::Jobs, job_key(job.value.kind, &new.id), job.record()));
             jobs.push(job);
         }
         if !self.commit(commit).await? {

@@ -96,10 +96,12 @@ impl Engine {
         let counters = Stored::new(counters)?;
         commit.puts.push((Store::Meta, key![FACT_COUNTERS], counters.record()));
         self.forget_all_segments(&mut commit).await?;
+        self.put_next_generation(None, &mut commit).await?;
         self.commit(commit).await?;
         let mut state = State::new(&self.host, &self.options.policy);
         state.fact_counters = Some(counters);
         *self.state.borrow_mut() = state;
+        self.reread_evidence().await?;
         self.erasures.set(self.erasures.get() + 1);
         self.emit(&Event::new("storage", json!({ "state": "erased" })));
         Ok(Erased { erased, remains: vec![REMAINS.to_owned()] })
@@ -110,10 +112,11 @@ impl Engine {
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
-            let (_, check) = self.conversation_check(id).await?;
+            let (conversation, check) = self.conversation_check(id).await?;
             self.refresh_facts().await?;
             let mut erased = serde_json::Map::new();
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
+            let positions = self.count_erased(conversation.last_seq, &mut commit).await?;
             for store in BY_CONVERSATION {
                 let count = self.host.storage.count(store, key![id]).await?;
                 if count > 0 {
@@ -141,6 +144,7 @@ impl Engine {
                 state.remove_conversation(id);
                 state.index.sweep();
                 self.erasures.set(self.erasures.get() + 1);
+                self.take_erased_in(positions);
                 forget_in_memory(state, &facts, counters);
                 self.emit(&Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
                 return Ok(Erased { erased, remains: vec![REMAINS.to_owned()] });

@@ -2,7 +2,8 @@
 //! and what other tabs wrote since.
 
 use super::Engine;
-use super::state::{Conversation, MessageMeta};
+use super::readable::seq_of;
+use super::state::{Conversation, FactCounters, MessageMeta};
 use super::stored::{Stored, decode};
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -44,11 +45,15 @@ impl Engine {
         let jobs = self.scan(Query::prefix(Store::Jobs, key![])).await?;
         {
             let state = &mut *self.state.borrow_mut();
-            for (_, record) in &conversations {
-                state.put_conversation(Stored::read(Store::Conversations, record)?);
+            for (key, record) in &conversations {
+                match Stored::read(Store::Conversations, record) {
+                    Ok(stored) => state.put_conversation(stored),
+                    Err(_) => self.note_unreadable(Store::Conversations, key),
+                }
             }
             for (_, record) in &jobs {
-                let job: Stored<JobRecord> = Stored::read(Store::Jobs, record)?;
+                // One that cannot be read is begun anew.
+                let Ok(job) = Stored::<JobRecord>::read(Store::Jobs, record) else { continue };
                 if let Some(conversation) = state.conversations.get_mut(&job.value.conversation_id) {
                     conversation.jobs.insert(job.value.kind, job);
                 }
@@ -106,7 +111,10 @@ impl Engine {
                 if known.is_none() {
                     unknown.push(id.clone());
                 }
-                state.put_conversation(Stored::read(Store::Conversations, record)?);
+                match Stored::read(Store::Conversations, record) {
+                    Ok(stored) => state.put_conversation(stored),
+                    Err(_) => self.note_unreadable(Store::Conversations, key),
+                }
             }
             let gone: Vec<String> = state.conversations.keys().filter(|id| !present.contains(*id)).cloned().collect();
             for id in gone {
@@ -150,9 +158,13 @@ impl Engine {
                 self.erasures.set(self.erasures.get() + 1);
             }
             if let Some(conversation) = state.conversations.get_mut(id) {
-                conversation.summary = head.map(|head| Stored::read(Store::SummaryHeads, &head)).transpose()?;
+                // One that cannot be read is made anew from the messages, and written over.
+                conversation.summary = head.map(|head| {
+                    let value = decode(Store::SummaryHeads, &head).unwrap_or_default();
+                    Stored { value, body: head.body }
+                });
                 for record in records.flatten() {
-                    let job: Stored<JobRecord> = Stored::read(Store::Jobs, &record)?;
+                    let Ok(job) = Stored::<JobRecord>::read(Store::Jobs, &record) else { continue };
                     conversation.jobs.insert(job.value.kind, job);
                 }
             }
@@ -200,7 +212,8 @@ impl Engine {
         let mut vectors = self.read_present(Store::Embeddings, first_parts).await?;
         let mut further = Vec::new();
         for (key, record) in &vectors {
-            let parts = decode::<EmbeddingRecord>(Store::Embeddings, record)?.parts.min(MAX_PARTS as u32);
+            let parts = decode::<EmbeddingRecord>(Store::Embeddings, record).map_or(1, |record| record.parts);
+            let parts = parts.min(MAX_PARTS as u32);
             further.extend(seq_of(key).into_iter().flat_map(|seq| (1..parts).map(move |part| key![id, seq, part])));
         }
         vectors.extend(self.read_present(Store::Embeddings, further).await?);
@@ -293,16 +306,18 @@ impl Engine {
             if from > to {
                 return Ok(());
             }
-            let mut query = Query::between(Store::Messages, key![id], from, to);
-            query.limit = Some(PAGE);
-            let page = self.scan(query).await?;
-            if page.is_empty() {
-                return Err(Error::corrupt(format!(
-                    "messages {from} to {to} of a conversation are missing from storage; what is left can be exported"
-                )));
+            let page = self.scan_messages(id, from, to, Some(PAGE)).await?;
+            let last = page.last().and_then(|(key, _)| seq_of(key)).unwrap_or(0);
+            let until = if page.len() < PAGE { to } else { last };
+            if last < until {
+                // The newest are missing, or the conversation was erased meanwhile.
+                let known = self.state.borrow().conversation(id).map(|known| known.stored.value.clone());
+                if Some(self.refresh_record(id).await?) != known {
+                    continue;
+                }
             }
-            for (_, record) in &page {
-                self.take_message_in(&decode(Store::Messages, record)?);
+            for record in self.readable(id, from, until, &page) {
+                self.take_message_in(&record);
             }
         }
     }
@@ -378,7 +393,8 @@ impl Engine {
     }
 
     fn take_vector_in(&self, id: &str, key: &Key, record: &Record, model: &str) -> Result<()> {
-        if decode::<EmbeddingRecord>(Store::Embeddings, record)?.model != model {
+        // A record that cannot be read is one that is not there: the message is found by its words.
+        if decode::<EmbeddingRecord>(Store::Embeddings, record).map_or(true, |record| record.model != model) {
             return Ok(());
         }
         let Some(vector) = record.blob.as_deref().map(vector_from_bytes) else { return Ok(()) };
@@ -405,12 +421,20 @@ impl Engine {
         }
         let facts = self.scan(Query::prefix(Store::Facts, key![])).await?;
         let state = &mut *self.state.borrow_mut();
-        state.fact_counters = record.map(|record| Stored::read(Store::Meta, &record)).transpose()?;
         state.facts.clear();
-        for (_, record) in &facts {
-            let fact: FactRecord = decode(Store::Facts, record)?;
-            state.put_fact(fact);
+        for (key, record) in &facts {
+            match decode::<FactRecord>(Store::Facts, record) {
+                Ok(fact) => state.put_fact(fact),
+                Err(_) => self.note_unreadable(Store::Facts, key),
+            }
         }
+        let last_fact = state.facts.keys().next_back().copied().unwrap_or(0);
+        state.fact_counters = record.map(|record| {
+            // Counters that cannot be read go on above every fact; nothing else depends on them.
+            let counters = || FactCounters { last_fact, ..FactCounters::default() };
+            let value = decode(Store::Meta, &record).unwrap_or_else(|_| counters());
+            Stored { value, body: record.body }
+        });
         Ok(())
     }
 }
@@ -497,13 +521,6 @@ pub(super) fn embedded_until(conversation: &Conversation) -> Seq {
 
 pub(super) fn embedded_with(conversation: &Conversation) -> Option<&str> {
     conversation.jobs.get(&JobKind::Embed).and_then(|job| job.value.model.as_deref())
-}
-
-fn seq_of(key: &Key) -> Option<Seq> {
-    match key.0.get(1)? {
-        KeyPart::Number(number) => Seq::try_from(*number).ok(),
-        KeyPart::Text(_) => None,
-    }
 }
 
 fn part_of(key: &Key) -> u32 {

@@ -14,16 +14,20 @@ mod catching_up;
 mod compaction;
 mod conversation_stamp;
 mod conversations;
+mod damage;
 mod embedding;
 mod erasure;
 mod event;
 mod extraction;
 mod facts;
+mod integrity;
 mod jobs;
 mod loading;
 mod path_change;
+mod readable;
 mod recall;
 mod removal;
+mod restoring;
 mod sealing;
 mod segment_catalogue;
 mod state;
@@ -38,9 +42,11 @@ pub use build_context::ContextRequest;
 pub use catching_up::CatchUp;
 pub use compaction::SummaryView;
 pub use conversations::{ConversationPage, ConversationUpdate, ConversationView, NewConversation};
+pub use damage::{Damage, DamageKind, Figures, Unreadable};
 pub use erasure::{EraseRequest, Erased};
 pub use event::Event;
 pub use facts::{FactFilter, FactUpdate, NewFact};
+pub use integrity::{Mark, StorageCheck};
 pub use path_change::Invalidated;
 pub use recall::{RecallRequest, RecalledGroup};
 pub use removal::RemoveRequest;
@@ -54,6 +60,8 @@ use crate::ports::{Clock, Commit, Embedder, LanguageModel, Locks, Storage};
 use crate::sorted_map::SortedSet;
 use crate::tokens::{Estimator, ModelCounter, ModelFamily, TokenCounter, Tokenization};
 use conversation_stamp::ConversationStamp;
+use damage::Losses;
+use integrity::Evidence;
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -99,6 +107,8 @@ pub struct Engine {
     options: Options,
     state: RefCell<State>,
     conversation_stamp: RefCell<ConversationStamp>,
+    evidence: RefCell<Evidence>,
+    losses: RefCell<Losses>,
     tokenization: Tokenization,
     counter: RefCell<Rc<dyn TokenCounter>>,
     writes: Turnstile,
@@ -144,6 +154,8 @@ impl Engine {
             options,
             state: RefCell::new(state),
             conversation_stamp: RefCell::default(),
+            evidence: RefCell::default(),
+            losses: RefCell::default(),
             tokenization,
             counter: RefCell::new(counter_for(tokenization, Rc::new(Estimator::new()))),
             writes: Turnstile::default(),
@@ -178,7 +190,10 @@ impl Engine {
     pub async fn flush(&self) -> Result<()> {
         self.ensure_open()?;
         let barrier = Commit { strict: true, ..Commit::default() };
-        self.host.storage.commit(barrier).await.map(|_| ())
+        let positions = self.positions();
+        self.host.storage.commit(barrier).await?;
+        self.acknowledge(positions);
+        Ok(())
     }
 
     /// Later calls fail with `closed`. Work in flight ends at its next step and changes nothing half-way.

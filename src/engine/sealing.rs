@@ -338,7 +338,7 @@ impl Engine {
             while next <= last {
                 let until = last.min(next + PAGE - 1);
                 for (key, stored) in self.scan(Query::between(Store::Embeddings, key![id], next, until)).await? {
-                    if decode::<EmbeddingRecord>(Store::Embeddings, &stored)?.model != model {
+                    if decode::<EmbeddingRecord>(Store::Embeddings, &stored).map_or(true, |made| made.model != model) {
                         return Ok(None);
                     }
                     let (Some((seq, part)), Some(blob)) = (place_of(&key), stored.blob) else { return Ok(None) };

@@ -140,7 +140,7 @@ impl Engine {
     pub(super) async fn segment_catalogue(&self) -> Result<Catalogue> {
         let (counters, check) = self.segment_counters().await?;
         let mut catalogue = Catalogue { segments: Vec::new(), unreadable: Vec::new(), counters, check };
-        for (key, record) in self.segment_records().await? {
+        for (key, record) in self.scan(Query::prefix(Store::Segments, key![])).await? {
             let number = match key.0.as_slice() {
                 [KeyPart::Number(number)] => u32::try_from(*number).ok(),
                 _ => None,
@@ -154,20 +154,6 @@ impl Engine {
             }
         }
         Ok(catalogue)
-    }
-
-    /// The records of all segments. Where something stands among them that is no record at all, and so can be neither read
-    /// nor deleted by its key, every segment goes: they are made again.
-    async fn segment_records(&self) -> Result<Vec<(Key, Record)>> {
-        match self.scan(Query::prefix(Store::Segments, key![])).await {
-            Err(error) if error.code == Code::StorageCorrupt => {
-                let delete_prefixes = vec![(Store::Segments, key![]), (Store::SegmentChunks, key![])];
-                self.host.storage.commit(Commit { delete_prefixes, ..Commit::default() }).await?;
-                self.count_unsealed(LEAST_SEALED);
-                Ok(Vec::new())
-            }
-            found => found,
-        }
     }
 
     /// The counters, and the check that nobody has changed them since.

@@ -33,6 +33,10 @@ pub(crate) struct State {
     pub(crate) fact_counters: Option<Stored<FactCounters>>,
     /// Calls and tokens per purpose.
     pub(crate) spending: Spending,
+    /// Sum of the positions given in all conversations.
+    pub(crate) positions: u64,
+    /// Number of the newest conversation met.
+    pub(crate) born: u32,
 }
 
 impl State {
@@ -48,6 +52,8 @@ impl State {
             facts: SortedMap::new(),
             fact_counters: None,
             spending: Spending::default(),
+            positions: 0,
+            born: 0,
         }
     }
 
@@ -59,7 +65,10 @@ impl State {
             self.remove_conversation(&id);
         }
         self.unsettled.insert(id.clone());
+        self.born = self.born.max(stored.value.born);
+        self.positions += u64::from(stored.value.last_seq);
         if let Some(conversation) = self.conversations.get_mut(&id) {
+            self.positions -= u64::from(conversation.stored.value.last_seq);
             conversation.stored = stored;
             return;
         }
@@ -110,6 +119,7 @@ impl State {
     pub(crate) fn remove_conversation(&mut self, id: &str) {
         self.unsettled.remove(id);
         if let Some(conversation) = self.conversations.remove(id) {
+            self.positions -= u64::from(conversation.stored.value.last_seq);
             self.index.remove_conversation(conversation.number);
         }
     }

@@ -1,6 +1,7 @@
 //! Numbers about what is kept, what it costs, and what is still to do.
 
 use super::Engine;
+use super::damage::Damage;
 use super::loading::model_of;
 use super::segment_catalogue::Segment;
 use super::state::Conversation;
@@ -50,6 +51,8 @@ pub struct Stats {
     pub quota_bytes: Option<f64>,
     /// The browser promised not to evict it.
     pub persisted: Option<bool>,
+    /// Damage of storage that was found and is not acknowledged.
+    pub damage: Option<Damage>,
     /// Records outlive the process.
     pub durable: bool,
     /// Memory of the search index's words and metadata, in bytes, about.
@@ -113,6 +116,7 @@ impl Engine {
             storage_bytes: usage.bytes,
             quota_bytes: usage.quota_bytes,
             persisted: usage.persisted,
+            damage: self.damage(),
             durable: storage.is_durable(),
             index_bytes: self.index_bytes(),
             segments,

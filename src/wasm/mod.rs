@@ -14,7 +14,8 @@ mod validating;
 
 use crate::engine::{
     AppendRequest, CatchUp, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest, FactFilter,
-    FactUpdate, Host, LeafRequest, NewConversation, NewFact, Options, RecallRequest, RemoveRequest, StreamUpdate,
+    FactUpdate, Host, LeafRequest, NewConversation, NewFact, Options, RecallRequest, RemoveRequest, StorageCheck,
+    StreamUpdate,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -22,7 +23,7 @@ use crate::message::Seq;
 use crate::store::Storage;
 use crate::store::memory::MemoryStore;
 use convert::{from_js, from_json, parsed, to_js_error, to_json};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -369,6 +370,35 @@ impl JsEngine {
         self.answer(Method::CatchUp, request)
     }
 
+    /// Compares what is stored with the marks that the facade kept. Answers the damage, or null.
+    #[wasm_bindgen(js_name = checkStorage)]
+    pub fn check_storage(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::CheckStorage, request)
+    }
+
+    /// Goes on with what damage has left.
+    #[wasm_bindgen(js_name = acceptDamage)]
+    pub fn accept_damage(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::AcceptDamage, request)
+    }
+
+    /// See `storage.acknowledgeDamage`.
+    #[wasm_bindgen(js_name = acknowledgeDamage)]
+    pub fn acknowledge_damage(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::AcknowledgeDamage, request)
+    }
+
+    /// See `storage.verify`.
+    pub fn verify(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Verify, request)
+    }
+
+    /// What is known to be on disk, as JSON text; undefined before the store has a name.
+    #[must_use]
+    pub fn mark(&self) -> Option<String> {
+        self.engine.mark().and_then(|mark| to_json(&mark).ok())
+    }
+
     /// See `stats`, without what only the facade knows.
     pub fn stats(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Stats, request)
@@ -426,6 +456,10 @@ enum Method {
     Flush,
     Erase,
     CatchUp,
+    CheckStorage,
+    AcceptDamage,
+    AcknowledgeDamage,
+    Verify,
     Stats,
 }
 
@@ -563,6 +597,16 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
             let changes: CatchUp = from_json(request)?;
             to_json(&engine.catch_up(changes).await?)
         }
+        Method::CheckStorage => {
+            let check: StorageCheck = from_json(request)?;
+            to_json(&engine.check_storage(check).await?)
+        }
+        Method::AcceptDamage => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.accept_damage(&by.id).await?)
+        }
+        Method::AcknowledgeDamage => to_json(&engine.acknowledge_damage().await?),
+        Method::Verify => to_json(&engine.verify().await?),
         Method::Stats => to_json(&engine.stats().await?),
     }
 }
@@ -576,8 +620,11 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
     let options: OpenOptions =
         from_js(options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
     let callbacks = host::Callbacks::new(&host);
+    let data_lost = Rc::new(Cell::new(false));
     let storage: Rc<dyn Storage> = match options.storage.kind {
-        StorageKind::IndexedDb => stored::open(&options.storage.name, &options.user_id, callbacks.key_holder()).await?,
+        StorageKind::IndexedDb => {
+            stored::open(&options.storage.name, &options.user_id, callbacks.key_holder(), &data_lost).await?
+        }
         StorageKind::Memory => Rc::new(handle.map(|handle| handle.0).unwrap_or_default()),
     };
     let host = Host {
@@ -592,6 +639,9 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
     let options =
         Options { user_id: options.user_id, tokenizer: options.tokenizer, policy: convert::policy(options.policy)? };
     let engine = Rc::new(Engine::open(host, options).await?);
+    if data_lost.get() {
+        engine.note_data_lost();
+    }
     let retry = Rc::new(RefCell::new(None));
     work(Rc::clone(&engine), Rc::clone(&retry));
     Ok(JsEngine { engine, retry })

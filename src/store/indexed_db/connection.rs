@@ -241,11 +241,17 @@ impl Opening {
             move |event| {
                 answer.upgrading.set(true);
                 gone.set(!create && event.old_version() == Ok(0));
-                match if gone.get() { Err(Failure::Deleted) } else { upgrade(&event) } {
-                    Ok(lifecycle) => listener(lifecycle),
-                    // Opening then fails, and leaves the database as it was.
-                    Err(_) => abort_upgrade(&event),
+                let told = upgraded(&event);
+                if !gone.get() && upgrade(&event).is_ok() {
+                    listener(told);
+                    return;
                 }
+                // One that is gone may be gone because it was damaged.
+                if matches!(told, Lifecycle::Upgraded { data_lost: true, .. }) {
+                    listener(told);
+                }
+                // Opening then fails, and leaves the database as it was.
+                abort_upgrade(&event);
             }
         });
         request.on_blocked({
@@ -335,7 +341,7 @@ fn failure_of(request: Result<impl Request, idb::Error>) -> Failure {
 }
 
 /// Creates the stores that are not there yet.
-fn upgrade(event: &VersionChangeEvent) -> Result<Lifecycle, Failure> {
+fn upgrade(event: &VersionChangeEvent) -> Result<(), Failure> {
     let database = event.database()?;
     let present = database.store_names();
     for store in Store::ALL {
@@ -343,9 +349,13 @@ fn upgrade(event: &VersionChangeEvent) -> Result<Lifecycle, Failure> {
             database.create_object_store(store.name(), ObjectStoreParams::new())?;
         }
     }
+    Ok(())
+}
+
+fn upgraded(event: &VersionChangeEvent) -> Lifecycle {
     let data_loss = Reflect::get(&event.clone().into(), &"dataLoss".into());
     let data_lost = data_loss.is_ok_and(|loss| loss.as_string().as_deref() == Some("total"));
-    Ok(Lifecycle::Upgraded { from: event.old_version()?, data_lost })
+    Lifecycle::Upgraded { from: event.old_version().unwrap_or(0), data_lost }
 }
 
 fn abort_upgrade(event: &VersionChangeEvent) {

@@ -1,0 +1,128 @@
+//! Reading messages of a store that may be damaged: what can be read is read, and a hole has the form of a removed message.
+//!
+//! Positions are dense from 1, and a scan sees one moment of the store. So a position that is skipped in front of one that
+//! is there was lost, and so was one whose record cannot be read; everything else copes with removed messages already.
+
+use super::Engine;
+use super::stored::{content_hash, decode};
+use crate::error::{Code, Error, Result};
+use crate::key;
+use crate::message::Seq;
+use crate::ports::{Key, KeyPart, Query, Record, Store};
+use crate::records::{MessageRecord, MessageStatus};
+
+impl Engine {
+    /// Stored messages of a range, both ends inclusive.
+    pub(super) async fn read_messages(
+        &self,
+        conversation_id: &str,
+        from: Seq,
+        to: Seq,
+        limit: Option<u32>,
+    ) -> Result<Vec<MessageRecord>> {
+        if from > to {
+            return Ok(Vec::new());
+        }
+        let records = self.scan_messages(conversation_id, from, to, limit.map(|limit| limit as usize)).await?;
+        let until = records.last().and_then(|(key, _)| seq_of(key)).unwrap_or(0);
+        Ok(self.readable(conversation_id, from, until, &records))
+    }
+
+    /// The records of a range as they are. Where the browser cannot read the range as a whole, record by record.
+    pub(super) async fn scan_messages(
+        &self,
+        id: &str,
+        from: Seq,
+        to: Seq,
+        limit: Option<usize>,
+    ) -> Result<Vec<(Key, Record)>> {
+        let mut query = Query::between(Store::Messages, key![id], from, to);
+        query.limit = limit;
+        match self.scan(query).await {
+            Err(error) if error.code == Code::StorageUnavailable => {
+                self.scan_record_by_record(id, from, to, limit, error).await
+            }
+            scanned => scanned,
+        }
+    }
+
+    async fn scan_record_by_record(
+        &self,
+        id: &str,
+        from: Seq,
+        to: Seq,
+        limit: Option<usize>,
+        error: Error,
+    ) -> Result<Vec<(Key, Record)>> {
+        let last = self.state.borrow().conversation(id).map(|conversation| conversation.stored.value.last_seq);
+        let Some(last) = last else { return Err(error) };
+        let mut found = Vec::new();
+        for seq in from..=to.min(last) {
+            if limit.is_some_and(|limit| found.len() >= limit) {
+                break;
+            }
+            let key = key![id, seq];
+            match self.host.storage.get(vec![(Store::Messages, key.clone())]).await {
+                Ok(mut records) => found.extend(records.pop().flatten().map(|record| (key, record))),
+                Err(failed) if failed.code == Code::StorageUnavailable => {
+                    // Where nothing else can be read either, it is not this record that is damaged.
+                    self.standing_stamp().await?;
+                    found.push((key, Record::default()));
+                }
+                Err(failed) => return Err(failed),
+            }
+        }
+        Ok(found)
+    }
+
+    /// One message for each position up to `until`: holes are noted, and filled.
+    pub(super) fn readable(&self, id: &str, from: Seq, until: Seq, records: &[(Key, Record)]) -> Vec<MessageRecord> {
+        let mut messages = Vec::with_capacity(records.len());
+        let mut next = from;
+        for (key, record) in records {
+            let Some(seq) = seq_of(key) else { continue };
+            while next < seq {
+                self.note_missing(id, next);
+                messages.push(hole(id, next));
+                next += 1;
+            }
+            next = seq.saturating_add(1);
+            match decode::<MessageRecord>(Store::Messages, record) {
+                Ok(message) if message.seq == seq => {
+                    if !is_as_written(&message) {
+                        self.note_unreadable(Store::Messages, key);
+                    }
+                    messages.push(message);
+                }
+                Ok(_) | Err(_) => {
+                    self.note_unreadable(Store::Messages, key);
+                    messages.push(hole(id, seq));
+                }
+            }
+        }
+        for seq in next..=until {
+            self.note_missing(id, seq);
+            messages.push(hole(id, seq));
+        }
+        self.tell_losses();
+        messages
+    }
+}
+
+/// Whether the text is the one that was hashed. What is streaming keeps the hash of its beginning.
+fn is_as_written(message: &MessageRecord) -> bool {
+    message.removed || message.status != MessageStatus::Complete || message.content_hash == content_hash(&message.raw)
+}
+
+/// What stands for a message that cannot be read. It follows the one before it, so that the path goes on through it.
+fn hole(id: &str, seq: Seq) -> MessageRecord {
+    MessageRecord { parent_seq: seq.saturating_sub(1), ..MessageRecord::tombstone(id, seq) }
+}
+
+/// The position in a message's key.
+pub(super) fn seq_of(key: &Key) -> Option<Seq> {
+    match key.0.get(1)? {
+        KeyPart::Number(number) => Seq::try_from(*number).ok(),
+        KeyPart::Text(_) => None,
+    }
+}
