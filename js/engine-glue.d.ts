@@ -105,6 +105,13 @@ export class Engine {
   settled(request: string): Promise<unknown>;
   flush(request: string): Promise<unknown>;
   erase(request: string): Promise<unknown>;
+  /** Compares what is stored with marks: the damage, or `null`. */
+  checkStorage(request: string): Promise<unknown>;
+  acceptDamage(request: string): Promise<unknown>;
+  acknowledgeDamage(request: string): Promise<unknown>;
+  verify(request: string): Promise<unknown>;
+  /** What is known to be on disk, as JSON text. */
+  mark(): string | undefined;
   catchUp(request: string): Promise<unknown>;
   stats(request: string): Promise<unknown>;
   close(): Promise<unknown>;

@@ -9,6 +9,7 @@ import { checkOptions } from "./options.js";
 import { MessageStream } from "./message-stream.js";
 import { RunningImports } from "./running-imports.js";
 import { Session, aborted } from "./session.js";
+import { StorageState } from "./storage-state.js";
 import type {
   ActiveLeafOptions,
   AppendedMessage,
@@ -60,14 +61,15 @@ export async function createMemory(options: MemoryOptions = {}): Promise<Memory>
 }
 
 /**
- * The memory of one user. Every call rejects with a `MemoryError`; after {@link Memory.close} with `closed`. All calls
- * can run at the same time.
+ * The memory of one user. Every call rejects with a `MemoryError`; after {@link Memory.close} with `closed`. All can overlap.
  */
 export class Memory {
   /** The user's conversations. */
   readonly conversations: Conversations;
   /** What is remembered about the user. */
   readonly facts: Facts;
+  /** Where the data is kept, and whether it is whole. */
+  readonly storage: StorageState;
   readonly #session: Session;
   readonly #events: EventEmitter;
   /** The latest write to each conversation: they are carried out in the order in which they were called. */
@@ -83,6 +85,7 @@ export class Memory {
     this.#events = events;
     this.conversations = new Conversations(session);
     this.facts = new Facts(session);
+    this.storage = new StorageState(session);
   }
 
   /**
@@ -361,7 +364,7 @@ export class Memory {
 
   /** Figures: what is stored, what it takes, what it has cost. */
   async stats(options: CallOptions = {}): Promise<Stats> {
-    const stats = (await this.#session.call("stats", requireOptions(options, "options"), { idempotent: true, signal: options.signal })) as EngineStats;
+    const stats = (await this.#session.call("stats", requireOptions(options, "options"), { idempotent: true, signal: options.signal })) as Omit<Stats, "wasmBytes">;
     return { ...stats, wasmBytes: await wasmMemoryBytes() };
   }
 
@@ -386,9 +389,6 @@ export class Memory {
     await this.#session.close(Promise.all([...this.#writes.values(), ...aborts]));
   }
 }
-
-/** The figures as the engine groups them. */
-type EngineStats = Omit<Stats, "wasmBytes">;
 
 function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
   return { ...group, hits: hits.map(({ id, seq, status, score }) => ({ id, seq, status, score })) };

@@ -10,7 +10,7 @@ import type { Embedder, Encoding, LanguageModel, MemoryOptions, Storage, Tokeniz
 export const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base"];
 
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof MemoryOptions>([
-  "userId", "storage", "tokenizer", "embedder", "languageModel", "policy", "clock", "vocabularies", "wasm",
+  "userId", "storage", "tokenizer", "embedder", "languageModel", "policy", "clock", "vocabularies", "wasm", "onDataLoss", "storageHint",
 ]);
 const TEXT_ENCODER = new TextEncoder();
 
@@ -28,6 +28,8 @@ export interface CheckedOptions {
   clock: () => number;
   vocabularies: Partial<Record<Encoding, VocabularySource>>;
   wasm: MemoryOptions["wasm"];
+  onDataLoss: NonNullable<MemoryOptions["onDataLoss"]>;
+  storageHint: MemoryOptions["storageHint"];
 }
 
 /** A field that is `undefined` is left out: it has its default. */
@@ -44,7 +46,7 @@ export function checkOptions(options: MemoryOptions): CheckedOptions {
       throw invalid(`Option ${JSON.stringify(name)} is not known. The options are ${[...OPTION_NAMES].join(", ")}.`);
     }
   }
-  const { clock = Date.now, policy = {}, vocabularies = {}, tokenizer = "o200k_base" } = options;
+  const { clock = Date.now, policy = {}, vocabularies = {}, tokenizer = "o200k_base", onDataLoss = "reject", storageHint } = options;
   if (typeof clock !== "function") throw invalid("Option clock must be a function that answers milliseconds since 1970.");
   if (!isObject(policy)) throw invalid("Option policy must be an object.");
   if (!isObject(vocabularies)) throw invalid("Option vocabularies must be an object of sources by encoding.");
@@ -56,6 +58,12 @@ export function checkOptions(options: MemoryOptions): CheckedOptions {
   if (typeof tokenizer !== "string" || tokenizer === "") {
     throw invalid(`Option tokenizer must be one of ${ENCODINGS.join(", ")}, a model's name, or estimate.`);
   }
+  if (onDataLoss !== "reject" && onDataLoss !== "open" && typeof onDataLoss !== "function") {
+    throw invalid('Option onDataLoss must be "reject", "open", or a function that answers one of them.');
+  }
+  if (storageHint !== undefined && !(isObject(storageHint) && typeof storageHint.load === "function" && typeof storageHint.save === "function")) {
+    throw invalid("Option storageHint must be an object with the functions load and save.");
+  }
   return {
     userId: checkUserId(options.userId ?? "default"),
     storage: checkStorage(options.storage ?? defaultStorage()),
@@ -66,6 +74,8 @@ export function checkOptions(options: MemoryOptions): CheckedOptions {
     clock,
     vocabularies,
     wasm: options.wasm,
+    onDataLoss,
+    storageHint,
   };
 }
 

@@ -9,13 +9,14 @@ import type { StoreLock } from "./store-lock.js";
 import { MemoryError, isMemoryError, toMemoryError } from "./errors.js";
 import { Host } from "./host.js";
 import { tryLock } from "./locks.js";
+import { StorageGuard } from "./storage-guard.js";
 import type { CheckedOptions } from "./options.js";
 import { TabChannel, type Hint } from "./tab-channel.js";
 import { vocabularyBytes } from "./vocabularies.js";
 import type { Encoding, MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
 
 /** The engine's methods that take a request and answer with plain data. */
-export type Method = Exclude<keyof Engine, "loadVocabulary" | "free" | "close">;
+export type Method = Exclude<keyof Engine, "loadVocabulary" | "free" | "close" | "mark">;
 
 /** How one call is treated. */
 export interface CallPolicy {
@@ -50,6 +51,7 @@ const LOCK_PAUSE_MS = 50;
 export class Session {
   readonly #options: CheckedOptions;
   readonly #host: Host;
+  readonly #guard: StorageGuard | undefined;
   #channel: TabChannel | undefined;
   readonly #emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void;
   #opening: { generation: number; opened: Promise<Opened> } | undefined;
@@ -60,6 +62,7 @@ export class Session {
   constructor(options: CheckedOptions, emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void) {
     this.#options = options;
     this.#emit = emit;
+    this.#guard = StorageGuard.for(options, emit);
     this.#host = new Host(options, (event, payload) => {
       emit(event, payload);
       this.#channel?.tell(event, payload);
@@ -72,7 +75,9 @@ export class Session {
       await this.#current();
       this.#channel = new TabChannel(this.#options, (hints) => this.#catchUp(hints));
     } catch (error) {
-      throw this.#asMemoryError(error);
+      const known = this.#asMemoryError(error);
+      this.#guard?.close();
+      throw (await this.#guard?.explained(known)) ?? known;
     }
   }
 
@@ -81,7 +86,9 @@ export class Session {
     const { signal } = policy;
     if (this.#closing !== undefined) throw closed();
     if (signal?.aborted) throw aborted(signal);
-    const answer = this.#callWithRetry(method, request, policy).catch((error: unknown) => {
+    const run = (): Promise<unknown> => this.#callWithRetry(method, request, policy);
+    const running = method === "erase" && "user" in request && this.#guard !== undefined ? this.#guard.erasing(run) : run();
+    const answer = running.catch((error: unknown) => {
       throw this.#asMemoryError(error);
     });
     return signal === undefined ? answer : untilAborted(answer, signal);
@@ -113,6 +120,7 @@ export class Session {
     this.#host.abort();
     await writes;
     this.#channel?.close();
+    this.#guard?.close();
     try {
       const opened = await this.#opening?.opened.catch(() => undefined);
       if (opened === undefined || !isAlive(opened.generation)) return;
@@ -153,7 +161,9 @@ export class Session {
     while (!isAlive(opened.generation)) opened = await this.#current();
     const { engine } = opened;
     const text = asJson(request);
-    return guarded(() => engine[method](text));
+    const answer = await guarded(() => engine[method](text));
+    this.#guard?.touch();
+    return answer;
   }
 
   async #current(): Promise<Opened> {
@@ -192,6 +202,10 @@ export class Session {
     const engine = await guarded(() =>
       glue.Engine.open(options, host, storage.kind === "memory" ? memoryStore(storage, userId, glue.MemoryStoreHandle) : undefined),
     );
+    await this.#guard?.check(engine, generation).catch(async (error: unknown) => {
+      if (isAlive(generation)) await guarded(() => engine.close());
+      throw error;
+    });
     return { engine, generation, encoding: glue.tokenization(tokenizer)?.encoding ?? null, vocabulary: undefined };
   }
 

@@ -254,7 +254,8 @@ fn a_conversation_whose_record_is_gone_comes_back_from_its_messages() {
             remove(&harmed, Store::Jobs, key!["embed", "b"]).await;
             let (engine, damage) = opened(&harmed, &[&mark]).await;
             let damage = damage.expect("is found");
-            assert_eq!((damage.kind, damage.lost), (DamageKind::Truncated, Some(20)));
+            assert_eq!((damage.kind, damage.lost), (DamageKind::Damaged, None));
+            assert_eq!(damage.found.map(|is| (is.messages, is.conversations)), Some((40, 1)));
             assert_eq!(damage.unreadable.conversations, u64::from(body.is_some()));
             engine.accept_damage("unused").await.expect("writes");
             assert_eq!(engine.history("a", None, None, None).await.expect("reads").len(), 20);

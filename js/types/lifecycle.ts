@@ -1,4 +1,5 @@
 import type { MemoryErrorCode } from "../errors.js";
+import type { StorageDamage } from "./storage.js";
 import type { MessageStatus } from "./streams.js";
 
 /**
@@ -49,6 +50,8 @@ export interface Stats {
   storageBytes: number | null;
   /** Bytes that this site may use, where the platform tells. */
   quotaBytes: number | null;
+  /** Damage of storage that was found and not acknowledged. */
+  damage: StorageDamage | null;
   /** Records outlive the page or process. */
   durable: boolean;
   /** Bytes of the search index's words and metadata, about. */
@@ -96,9 +99,11 @@ export interface MemoryEvents {
   job: { kind: string; conversationId: string; state: string };
   /**
    * Something was removed from storage: `message_removed` and `conversation_deleted` name the conversation, `erased` means
-   * everything. `resumed`: the page came back from the browser's cache, and anything may have changed meanwhile.
+   * everything. `resumed`: the page came back from the browser's cache, and anything may have changed meanwhile. `damaged`:
+   * stored data was lost or cannot be read. `ephemeral`: everything is gone when this private window closes. `partitioned`:
+   * this frame has a storage of its own, apart from the one that the user has elsewhere.
    */
-  storage: { state: string; conversationId?: string } & Remote;
+  storage: { state: string; conversationId?: string; damage?: StorageDamage } & Remote;
   /** Something failed that no call could report: a background job, a write of a message that is streaming, or the load of a vocabulary. */
   error: {
     code: MemoryErrorCode;

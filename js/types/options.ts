@@ -1,5 +1,6 @@
 import type { HeldKey, PassphraseKey } from "../storage-key.js";
 import type { Policy } from "./policy.js";
+import type { DataLossDecision, StorageDamage, StorageHint } from "./storage.js";
 
 /** A tokenizer whose vocabulary ships with the package; counts with it are exact for the models that use it. */
 export type Encoding = "o200k_base" | "cl100k_base";
@@ -110,6 +111,13 @@ export interface MemoryOptions {
   userId?: string;
   /** Where it is kept. Default: IndexedDB named `"throughline"` where there is one, else `memoryStorage()`. */
   storage?: Storage;
+  /**
+   * What is done where stored data was lost: `"reject"` (the default) or `"open"`, or a function that is told the damage and
+   * decides. Never a new start in silence.
+   */
+  onDataLoss?: DataLossDecision | ((damage: StorageDamage) => DataLossDecision | Promise<DataLossDecision>);
+  /** A place off this device for a short text, so that even a loss of all site data is noticed. */
+  storageHint?: StorageHint;
   /** How tokens are counted. Default `"o200k_base"`. Its vocabulary loads when first needed. */
   tokenizer?: Tokenizer;
   /** The app's embedding model. */

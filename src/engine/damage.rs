@@ -233,7 +233,6 @@ impl Engine {
         self.host.storage.commit(commit).await?;
         self.reread_evidence().await?;
         self.mend_jobs().await?;
-        self.emit(&Event::new("storage", json!({ "state": "damaged", "damage": damage })));
         Ok(())
     }
 

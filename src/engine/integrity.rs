@@ -144,8 +144,11 @@ impl Engine {
         self.ensure_open()?;
         let known = self.read_damage().await?;
         let found = self.read_evidence().await?;
-        let missing = self.missing_messages().await?;
-        let damage = self.with_losses(self.compared(&check, &found), missing, known);
+        let counted = self.counted_messages().await?;
+        let told = self.state.borrow().positions;
+        let damage = self.compared(&check, &found, counted.unwrap_or(told));
+        let missing = counted.map_or(0, |counted| told.saturating_sub(counted));
+        let damage = self.with_losses(damage, missing, known);
         if damage.is_none() {
             self.name_store(&found, check.store_id).await?;
             self.mend_jobs().await?;
@@ -158,8 +161,12 @@ impl Engine {
         self.evidence.borrow_mut().is_data_lost = true;
     }
 
-    fn compared(&self, check: &StorageCheck, found: &Found) -> Option<Damage> {
-        let positions = self.positions();
+    /// `counted`: messages that there are records of, removed ones included.
+    fn compared(&self, check: &StorageCheck, found: &Found, counted: u64) -> Option<Damage> {
+        let positions = self.positions().max(counted.saturating_add(self.evidence.borrow().erased));
+        let figures = self.figures();
+        let removed = self.state.borrow().positions.saturating_sub(figures.messages);
+        let figures = Figures { messages: counted.saturating_sub(removed), ..figures };
         let is_empty = positions == 0 && found.births == 0 && self.state.borrow().facts.is_empty();
         let facts = self.fact_counters().0.version;
         let mut damage: Option<Damage> = None;
@@ -183,7 +190,7 @@ impl Engine {
             let lost = if kind == DamageKind::Truncated {
                 mark.positions.saturating_sub(positions)
             } else {
-                mark.messages.saturating_sub(self.figures().messages)
+                mark.messages.saturating_sub(figures.messages)
             };
             if damage.as_ref().is_none_or(|worst| worst.lost.unwrap_or(0) < lost) {
                 let expected = Figures { messages: mark.messages, conversations: mark.conversations };
@@ -195,10 +202,12 @@ impl Engine {
         if damage.is_none() && self.evidence.borrow().is_data_lost {
             damage = Some(Damage::of(DamageKind::Removed));
         }
-        if damage.is_none() && found.manifest.is_some() && !found.is_canary_whole {
+        // Messages of conversations that have no record, or one of before them.
+        let is_orphaned = counted > self.state.borrow().positions;
+        if damage.is_none() && (is_orphaned || found.manifest.is_some() && !found.is_canary_whole) {
             damage = Some(Damage::of(DamageKind::Damaged));
         }
-        damage.map(|damage| Damage { found: Some(self.figures()), ..damage })
+        damage.map(|damage| Damage { found: Some(figures), ..damage })
     }
 
     async fn read_evidence(&self) -> Result<Found> {
@@ -223,17 +232,17 @@ impl Engine {
         Ok(Found { manifest, manifest_record, is_canary_whole, births: births.map_or(0, |births| births.last) })
     }
 
-    /// Messages that conversations say they have and storage has not.
-    async fn missing_messages(&self) -> Result<u64> {
+    /// How many messages there are records of; `None` where other tabs keep changing that.
+    async fn counted_messages(&self) -> Result<Option<u64>> {
         for _ in 0..COUNT_TRIES {
             let counted = self.host.storage.count(Store::Messages, key![]).await?;
             // Counted while another tab wrote, it says nothing.
             if self.has_standing_conversations().await? {
-                return Ok(self.state.borrow().positions.saturating_sub(counted));
+                return Ok(Some(counted));
             }
             self.refresh_conversations().await?;
         }
-        Ok(0)
+        Ok(None)
     }
 
     async fn has_standing_conversations(&self) -> Result<bool> {
