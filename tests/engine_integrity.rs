@@ -1,5 +1,7 @@
 //! Storage that is not what it was: found at the opening or when it is read, named with numbers, and what is left goes on.
 
+#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
+
 mod host;
 
 use futures_util::FutureExt;

@@ -458,7 +458,8 @@ impl Engine {
             return Ok(());
         }
         for record in found.flatten() {
-            let record: MessageRecord = decode(Store::Messages, &record)?;
+            // One that cannot be read is not shown; it is told when its conversation is read.
+            let Ok(record) = decode::<MessageRecord>(Store::Messages, &record) else { continue };
             if !record.removed {
                 evidence.records.insert((record.conversation_id.clone(), record.seq), record);
             }

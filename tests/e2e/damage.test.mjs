@@ -288,7 +288,7 @@ test("a private window and a frame of another site are told", async () => {
       await page.waitForFunction(() => document.title === "ready");
       const info = await page.evaluate(async () => {
         await globalThis.open();
-        const { quota } = await navigator.storage.estimate();
+        const { quota } = await globalThis.navigator.storage.estimate();
         return { ...(await globalThis.memory.storage.info()), quota, heap: performance.memory?.jsHeapSizeLimit };
       });
       assert.equal(info.ephemeral, true, JSON.stringify(info));
