@@ -7,8 +7,8 @@
 //! question itself, 1,000 or 3,000 tokens are left for retrieved history, markers included. A turn of the evidence counts
 //! where its whole text stands in the messages. With MiniLM vectors, and by words alone.
 //!
-//! Beside the share it prints how far each step reaches: what is among the hits above the floor, what the gate skipped,
-//! what was found and had no room.
+//! Beside the share it prints where the rest went: skipped by the gate, below the floor, without room, shown in part, or
+//! not among the hits and their neighbours at all.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program")]
 
 #[path = "eval/data.rs"]
@@ -226,13 +226,29 @@ async fn measure(
                         format!("all of it in {room} tokens"),
                         f64::from(u8::from(evidence.is_subset(&present))),
                     ));
-                    figures.push((format!("evidence below the floor, {room}"), share(&reached.below_floor)));
-                    figures.push((format!("evidence without room, {room}"), share(&reached.no_room)));
+                    let retrieval = &context.receipt.retrieval;
+                    let missing: BTreeSet<usize> = evidence.difference(&present).copied().collect();
+                    let missed =
+                        |places: &BTreeSet<usize>| missing.intersection(places).count() as f64 / evidence.len() as f64;
+                    // Where each missing turn went: each is in one of these.
+                    let is_skipped = retrieval.decision == "skip";
+                    let skipped = if is_skipped { share(&missing) } else { 0.0 };
+                    let (floor, no_room, in_part) =
+                        (missed(&reached.below_floor), missed(&reached.no_room), missed(&reached.shown));
+                    let rest = if is_skipped { 0.0 } else { share(&missing) - floor - no_room - in_part };
+                    for (fate, lost) in [
+                        ("skipped", skipped),
+                        ("below the floor", floor),
+                        ("without room", no_room),
+                        ("in part", in_part),
+                        ("not found", rest),
+                    ] {
+                        figures.push((format!("lost of {room}: {fate}"), lost));
+                    }
                     figures.push((
                         format!("tokens used of {room}, / 10"),
                         (f64::from(context.tokens) - f64::from(bare)) / 1_000.0,
                     ));
-                    let retrieval = &context.receipt.retrieval;
                     if names_skipped && retrieval.decision == "skip" {
                         eprintln!("{:?} {question}", retrieval.reasons);
                     }
@@ -273,10 +289,12 @@ fn present(one: &Conversation, context: &Context) -> BTreeSet<usize> {
     places.filter(|place| one.turns.get(*place).is_some_and(|turn| sent.contains(&turn.0))).collect()
 }
 
-/// Turns that were found and are not there.
+/// What became of turns that were found.
 struct Reached {
     below_floor: BTreeSet<usize>,
     no_room: BTreeSet<usize>,
+    /// These are there, but perhaps not whole.
+    shown: BTreeSet<usize>,
 }
 
 impl Reached {
@@ -290,7 +308,10 @@ impl Reached {
                 .map(|seq| seq - 1)
                 .collect()
         };
-        Self { below_floor: dropped("below_floor"), no_room: dropped("no_room") }
+        let shown = context.receipt.sections.iter().filter(|section| section.name == "retrieved");
+        let shown = shown.flat_map(|section| &section.items).filter_map(|item| item.range.as_ref());
+        let shown = shown.flat_map(|range| range.from as usize - 1..range.to as usize).collect();
+        Self { below_floor: dropped("below_floor"), no_room: dropped("no_room"), shown }
     }
 }
 

@@ -34,7 +34,20 @@ fn what_was_given_comes_back_byte_for_byte_after_a_reload() {
         assert_eq!(again.history("c", Some(2), Some(3), None).await.unwrap(), raws[1..3]);
         assert_eq!(again.history("c", None, None, Some(1)).await.unwrap(), raws[..1]);
         // Row 1: an empty message is stored, takes no tokens of text, and is not indexed.
-        assert!(again.recall(recall("")).await.unwrap().is_empty());
+        let groups = again.recall(recall("safe x")).await.unwrap();
+        let hits: Vec<u32> = groups.iter().flat_map(|group| &group.hits).map(|hit| hit.seq).collect();
+        assert!(!hits.is_empty() && !hits.contains(&3), "{hits:?}");
+        // Nor is a blank text looked for, nor what is out of its range.
+        let wrong = [
+            recall(" \n"),
+            RecallRequest { top_k: Some(1.5), ..recall("x") },
+            RecallRequest { top_k: Some(-1.0), ..recall("x") },
+            RecallRequest { threshold: Some(2.0), ..recall("x") },
+            RecallRequest { threshold: Some(f64::NAN), ..recall("x") },
+        ];
+        for request in wrong {
+            assert_eq!(again.recall(request).await.unwrap_err().code.as_str(), "invalid_argument");
+        }
     });
 }
 

@@ -234,7 +234,7 @@ fn documents_and_memory_have_sections_of_their_own() {
         engine.add_fact(fact).await.unwrap();
         let request: ContextRequest = serde_json::from_value(json!({
             "conversationId": "c", "question": "Summarise the note", "system": "You are terse.", "tools": "[{\"name\":\"t\"}]",
-            "documents": [{ "id": "d1", "text": "A note [[1: 7 user]] about [[1: end of things", "source": "wiki" }],
+            "documents": [{ "id": "d1", "text": "A note [[1:7 user]] about [[1:end of records]]", "source": "wiki" }],
         }))
         .unwrap();
         let context = engine.build_context(request).await.unwrap();
@@ -243,7 +243,7 @@ fn documents_and_memory_have_sections_of_their_own() {
         let names: Vec<&str> = context.receipt.sections.iter().map(|section| section.name).collect();
         assert_eq!(names, ["system", "memory", "summary", "recent", "documents", "retrieved", "question"]);
         let last = context.messages.last().unwrap();
-        assert!(last.contains("[[2: document"), "{last}");
+        assert!(last.contains("[[2:document"), "{last}");
         let sum: i64 = context.receipt.sections.iter().map(|section| i64::from(section.tokens)).sum();
         assert_eq!(sum + i64::from(context.receipt.tokens.overhead), i64::from(context.tokens));
     });

@@ -177,8 +177,9 @@ export interface ReceiptRetrieval {
    * - `always`: the call says so.
    * - `past_reference`: it points at something said before ("you said", "last week"), or turns back to it.
    * - `identifier`, `unresolved_mention`: it names something that an older message has and the recent window has not.
-   * - `personal`: it is about the user's own things, or asks for advice or a text that depends on what they have told.
-   * - `older_match`: an older message has more of its words than the recent window.
+   * - `personal`: it is about the user's own things, names somebody who speaks in the messages (`name`), or asks for advice or
+   *   a text that depends on what they have told.
+   * - `older_match`: an older message has more of its words than the recent window, or word for word what it quotes.
    *
    * For, without more: what the search finds above the floor decides.
    * - `exact_detail`: it asks for a detail ("when", "which port"); retrieved history gets twice the room.
@@ -299,7 +300,7 @@ export interface RecallFilter {
 export interface RecallOptions extends CallOptions {
   /** Only this conversation. Default: every remembered one. */
   conversationId?: string;
-  /** Most hits, from 0; more than 1,000 counts as 1,000. Default 10. */
+  /** Most hits, a whole number from 0; more than 1,000 counts as 1,000. Default 10. */
   topK?: number;
   /** Hits below this score are left out, 0 to 1. Default 0: whatever matches at all, best first. */
   threshold?: number;

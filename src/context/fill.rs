@@ -1,12 +1,15 @@
 //! Which evidence goes in: documents first, then hits by score, reduced where they are too long, then their neighbours.
 
-use super::evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage, day, document_block, message_block, place_of};
+use super::evidence::{
+    DOCUMENTS_HEAD, EvidenceDocument, EvidenceGroup, EvidenceMessage, MESSAGES_HEAD, day, document_block, frame,
+    message_block, place_of,
+};
 use super::passages;
 use super::receipt::{Dropped, Item, MessageRange, Reduced};
 use crate::tokens::TokenCounter;
 
-/// Tokens for the lines around the records, and for what joining lines may cost.
-const FRAME_TOKENS: u32 = 60;
+/// Tokens that joining lines may cost.
+const JOINING_TOKENS: u32 = 4;
 /// One hit takes at most this part of the room while others want it too.
 const MOST_OF_ROOM: u32 = 2;
 /// A message is not reduced to less than this: its marker and a sentence.
@@ -30,7 +33,7 @@ pub(super) fn fill_documents(
     number: u32,
     counter: &dyn TokenCounter,
 ) {
-    let mut left = room.saturating_sub(FRAME_TOKENS);
+    let mut left = room.saturating_sub(counter.count(&frame(DOCUMENTS_HEAD, number)) + JOINING_TOKENS);
     for document in documents {
         let tokens = counter.count(&document_block(document, number)) + 1;
         if tokens <= left {
@@ -144,7 +147,8 @@ impl Filling<'_> {
 /// groups). A hit that is too long for the room, or would take most of it, is reduced to its most relevant passages; what
 /// room is left when all hits are in flows back to it. The groups' messages must be counted ([`count_messages`]).
 pub(super) fn fill_groups(filled: &mut Filled, groups: &[EvidenceGroup], room: u32, measure: Measure<'_>) {
-    let left = room.saturating_sub(FRAME_TOKENS);
+    let frame_tokens = measure.counter.count(&frame(MESSAGES_HEAD, measure.number)) + JOINING_TOKENS;
+    let left = room.saturating_sub(frame_tokens);
     let mut filling = Filling { groups, measure, taken: Vec::new(), days: Vec::new(), left };
     let mut hits: Vec<(f64, usize, usize)> = Vec::new();
     for (group_at, group) in groups.iter().enumerate() {

@@ -32,7 +32,7 @@ pub struct RecallRequest {
     pub query: String,
     /// Only this conversation; left out: every remembered conversation of the user.
     pub conversation_id: Option<String>,
-    /// Most hits, 0 to 1,000; 10 by default.
+    /// Most hits, a whole number from 0 to 1,000; 10 by default.
     pub top_k: Option<f64>,
     /// Hits below this score, 0 to 1, are left out; by default none.
     pub threshold: Option<f64>,
@@ -166,16 +166,22 @@ impl Engine {
     /// is lexical.
     ///
     /// # Errors
-    /// `invalid_argument`, `not_found` (the conversation).
+    /// `invalid_argument` (a blank query, `top_k` or `threshold` out of its range), `not_found` (the conversation).
     pub async fn recall(&self, request: RecallRequest) -> Result<Vec<RecalledGroup>> {
         self.ensure_open()?;
         let top_k = request.top_k.unwrap_or(10.0);
-        if !top_k.is_finite() || top_k < 0.0 {
-            return Err(Error::invalid_argument(format!("topK is {top_k}; give a number from 0 to {MOST_HITS}")));
+        if !top_k.is_finite() || top_k < 0.0 || top_k.fract() != 0.0 {
+            return Err(Error::invalid_argument(format!("topK is {top_k}; give a whole number from 0 to {MOST_HITS}")));
         }
         let only = request.conversation_id.as_deref();
         let retrieval = &self.options.policy.retrieval;
         let threshold = request.threshold.unwrap_or(0.0);
+        if !(0.0..=1.0).contains(&threshold) {
+            return Err(Error::invalid_argument(format!("threshold is {threshold}; give a number from 0 to 1")));
+        }
+        if request.query.trim().is_empty() {
+            return Err(Error::invalid_argument("query is blank; give the text to look for"));
+        }
         let text = without_data(&request.query);
         // Mostly nobody wrote since: what is in memory is searched at once, and whether it is what is stored is asked in the
         // request that reads the messages found.

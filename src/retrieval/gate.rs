@@ -11,6 +11,7 @@
 
 use super::gate_question::{GateQuestion, Word, WordKind};
 use super::message_index::MessageIndex;
+use super::question::{quoted_rows, readable};
 use crate::message::Seq;
 use serde::Serialize;
 
@@ -57,8 +58,8 @@ pub struct Decision {
     ///
     /// For, sure: `always` (the caller says so), `past_reference` (it points at something said before, or turns back to
     /// it), `identifier` and `unresolved_mention` (it names what an older message has and the recent window has not),
-    /// `personal` (it is about the user's own things, or asks for advice or a text that depends on them), `older_match`
-    /// (an older message has more of its words). For, not sure: `exact_detail`, `topic_shift` (its words are not those
+    /// `personal` (it is about the user's own things or names somebody who takes part, or asks for advice or a text that
+    /// depends on them), `older_match` (an older message has more of its words, or what it quotes). For, not sure: `exact_detail`, `topic_shift` (its words are not those
     /// of the recent window), `in_doubt`.
     ///
     /// Against: `never`, `nothing_older`, `small_talk`, `about_last_answer` (that is to be put otherwise, gone on with or
@@ -79,15 +80,25 @@ impl Decision {
     pub fn floor(&self, min_score: f64, confidence: f64, best: f64) -> f64 {
         let lowered = min_score * (1.0 - self.certainty * (1.0 - confidence));
         let floor = if lowered < min_score { min_score.min(lowered.max(best * NEAR_BEST)) } else { min_score };
-        if min_score > 0.0 { floor.max(best * LEAST_SHARE).max(LEAST_SCORE.min(min_score)) } else { floor }
+        if min_score > 0.0 { floor.max(best * self.least_share()).max(LEAST_SCORE.min(min_score)) } else { floor }
+    }
+}
+
+impl Decision {
+    /// Share of the best hit's score that others must have.
+    fn least_share(&self) -> f64 {
+        LEAST_SHARE + self.certainty * (LEAST_SHARE_IF_SURE - LEAST_SHARE)
     }
 }
 
 /// However sure it is that something was said: below this score nothing of the question was found.
 const LEAST_SCORE: f64 = 0.02;
-/// Hits of less than this share of the best one's score are never worth their room: they cost .1 to .3 points of recall,
-/// and take the place of the best one's neighbours.
+/// Hits of less than this share of the best one's score are not worth their room where nothing speaks for retrieval but
+/// that they were found.
 const LEAST_SHARE: f64 = 0.5;
+/// The same where something does: what is asked for may be in several messages, and a list has its weaker ones. From .5
+/// down to this 3,000 tokens hold .6 points more of the evidence of LoCoMo, from here to .2 another .1 for more tokens.
+const LEAST_SHARE_IF_SURE: f64 = 0.35;
 /// Where only a lowered floor lets anything through, hits of less than this share of the best one's score are noise.
 const NEAR_BEST: f64 = 0.6;
 /// From this share of the question's words in one recent message and the next, it is about them. Words scattered over a
@@ -178,10 +189,12 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
         (names(WordKind::Identifier) && may_name || overlap.has_older_identifier && overlap.inside < ALL, "identifier"),
         (names(WordKind::Name) && may_name || points_nowhere, "unresolved_mention"),
         (
-            question.is_personal && overlap.inside < ALL || question.asks_for_user && overlap.inside < FOLLOW_UP_SHARE,
+            request.names_speaker(&question)
+                || question.is_personal && overlap.inside < ALL
+                || question.asks_for_user && overlap.inside < FOLLOW_UP_SHARE,
             "personal",
         ),
-        (is_older, "older_match"),
+        (is_older || overlap.has_older_quotation && !question.is_task, "older_match"),
     ]);
     let speaks_for = !reasons.is_empty();
     let certainty = match () {
@@ -219,6 +232,8 @@ struct Overlap {
     leads: Vec<WordKind>,
     /// An older message has an identifier of the question, whether or not a recent one has it too.
     has_older_identifier: bool,
+    /// An older message has word for word what the question quotes, and no recent one has it.
+    has_older_quotation: bool,
 }
 
 impl Overlap {
@@ -277,11 +292,26 @@ impl Overlap {
         }
         let best = pairs.iter().copied().fold(0.0, f32::max);
         let total = f32::max(total, LEAST_WEIGHT);
-        Self { inside: best / total, outside: all / total, lead, leads, has_older_identifier }
+        let has_older_quotation = request.quotes_older();
+        Self { inside: best / total, outside: all / total, lead, leads, has_older_identifier, has_older_quotation }
     }
 }
 
 impl GateRequest<'_> {
+    /// The question names, as a name, somebody who speaks in the messages: it is about them as "my" is about the user.
+    fn names_speaker(&self, question: &GateQuestion) -> bool {
+        let mut names = question.words.iter().filter(|word| word.kind == WordKind::Name);
+        names.any(|name| self.index.speakers.iter().any(|speaker| speaker.words.contains(&name.hash)))
+    }
+
+    fn quotes_older(&self) -> bool {
+        let marks = self.index.timeline.marks();
+        quoted_rows(self.index.analyzer(), readable(self.question)).iter().any(|row| {
+            !self.recent.iter().any(|document| row.stands_in(marks.of(*document)))
+                && marks.holders(row, (0, u32::MAX)).into_iter().any(|document| self.may_bring(document))
+        })
+    }
+
     fn may_bring(&self, document: u32) -> bool {
         self.index.place(document).is_some_and(|(conversation, seq)| (self.admits)(conversation, seq))
     }
@@ -425,6 +455,46 @@ mod tests {
     }
 
     #[test]
+    fn what_is_quoted_from_an_older_message_is_looked_for() {
+        for question in ["Find \"the gateway listens on 7001, see src\"", "«Let us host it in Berlin» wer war das"] {
+            let decision = ask(question);
+            assert!(decision.retrieve && decision.reasons.contains(&"older_match"), "{question}: {decision:?}");
+        }
+        for question in
+            ["Translate \"the gateway listens on 7001, see src\"", "Find \"the gateway on 7001 listens, see src\""]
+        {
+            assert_eq!(ask(question).reasons, ["self_contained"], "{question}");
+        }
+        let recent = ["Let us host it in Berlin."];
+        let again = decide_with("Find \"let us host it in Berlin\"", RetrievalChoice::Auto, &recent, 2);
+        assert!(!again.reasons.contains(&"older_match"), "{again:?}");
+    }
+
+    #[test]
+    fn a_question_that_names_who_takes_part_is_about_them() {
+        let ask_about = |speaker: Option<&str>| {
+            let mut index = MessageIndex::new(Analyzer::default(), None);
+            let mut add = |seq: u32, text: &str| {
+                let document = Document { conversation: 1, seq, role: Role::User, speaker, created_at_ms: 0.0, text };
+                index.add(&document).unwrap()
+            };
+            add(1, "I finished a sunset last week.");
+            let recent = [add(2, "Now I am painting a horse for my daughter.")];
+            let admits = |_: u32, seq: Seq| seq == 1;
+            decide(&GateRequest {
+                question: "What has Melanie painted?",
+                choice: RetrievalChoice::Auto,
+                recent: &recent,
+                messages_outside: 1,
+                admits: &admits,
+                index: &index,
+            })
+        };
+        assert_eq!(ask_about(Some("Melanie")).reasons, ["personal"]);
+        assert_eq!(ask_about(None).reasons, ["answered_by_recent"]);
+    }
+
+    #[test]
     fn what_is_brought_along_is_not_searched_for() {
         let pasted = format!("Summarise this: {}", "we said yesterday that my gateway is in Berlin. ".repeat(2_000));
         assert_eq!(ask(&pasted).reasons, ["self_contained"]);
@@ -438,9 +508,11 @@ mod tests {
         // Sure: the search's own doubt is taken out, and what is far below the best stays out.
         assert!((decision(1.0).floor(0.15, 0.1, 0.05) - 0.03).abs() < 1e-9);
         assert_eq!(decision(1.0).floor(0.15, 0.1, 0.01), 0.02);
-        // A search that is sure itself has the usual floor, or half of its best hit's score where that is more.
+        // A search that is sure itself has the usual floor, or a share of its best hit's score where that is more: a larger
+        // one where nothing speaks for it.
         assert_eq!(decision(1.0).floor(0.15, 1.0, 0.2), 0.15);
-        assert_eq!(decision(1.0).floor(0.15, 1.0, 0.9), 0.45);
+        assert!((decision(1.0).floor(0.15, 1.0, 0.9) - 0.315).abs() < 1e-9);
+        assert_eq!(decision(0.0).floor(0.15, 1.0, 0.9), 0.45);
         // A caller that wants everything gets everything.
         assert_eq!(decision(0.0).floor(0.0, 1.0, 0.9), 0.0);
     }

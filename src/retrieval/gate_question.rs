@@ -44,6 +44,8 @@ pub(super) struct GateQuestion {
     pub is_about_answer: bool,
     /// It brings all that it needs: a text with what to do with it, a calculation.
     pub is_self_contained: bool,
+    /// It says what is to be done with a text that it brings.
+    pub is_task: bool,
     /// It asks for a poem, a joke, or the like.
     pub is_creative: bool,
     /// It asks for what anybody may know.
@@ -108,8 +110,12 @@ impl GateQuestion {
         let has_name = read.words.iter().any(|word| word.kind == WordKind::Name);
         read.points_somewhere = !has_name && has(words::POINTING);
         read.is_small_talk = !has_given_text && is_short && only_small_talk && !asks && is_small_in_pieces(&folded);
-        read.is_self_contained = has_given_text && (has(words::TASK) || request.len() < question.len() / 2)
-            || is_calculation(&text, has(words::ARITHMETIC) || text.contains('%'));
+        read.is_task = has_given_text && has(words::TASK);
+        // "How many times" counts, and multiplies nothing.
+        let calculates = has(words::ARITHMETIC) && !has("how many times");
+        read.is_self_contained = read.is_task
+            || has_given_text && request.len() < question.len() / 2
+            || is_calculation(&text, calculates || text.contains('%'));
         read.is_general =
             has(words::KNOWLEDGE) && ![" and ", " und ", " et ", " y "].iter().any(|and| sequence.starts_with(and));
         read.is_creative = !asks && has(words::CREATIVE);

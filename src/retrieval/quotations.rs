@@ -56,8 +56,9 @@ fn quotation<'a>(before: &str, open: char, rest: &'a str) -> Option<&'a str> {
         QUOTATION_MARKS.contains(&(open, mark))
             && !(is_apostrophe(mark) && is_word(rest[at + mark.len_utf8()..].chars().next()))
     };
-    let end = rest.char_indices().find(|found| closes(*found)).map(|(at, _)| at)?;
-    (end <= LONGEST).then(|| &rest[..end])
+    // No further, so that a text full of marks that nothing closes is read in a time that follows its length.
+    let mut near = rest.char_indices().take_while(|(at, _)| *at <= LONGEST);
+    near.find(|found| closes(*found)).map(|(end, _)| &rest[..end])
 }
 
 #[cfg(test)]
