@@ -46,7 +46,8 @@ async function aptInstall(packages, advice) {
   return true;
 }
 
-function nodeTest(files, env) {
+/** Runs test files by themselves. Rejects where one fails. */
+export function nodeTest(files, env) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--test", "--test-reporter=spec", ...files], { cwd: ROOT, env: environment(env), stdio: "inherit" });
     child.on("error", reject);

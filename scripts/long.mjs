@@ -2,8 +2,9 @@
 // those. `--runs N` sets how much of each is run, `--seed N` where it begins; what fails prints how to replay it.
 
 import { parseArgs } from "node:util";
-import { testEngines } from "./engines.mjs";
-import { Stop, main, say } from "./toolchain.mjs";
+import { build } from "./build.mjs";
+import { nodeTest, testEngines } from "./engines.mjs";
+import { Stop, ensureChromium, main, say } from "./toolchain.mjs";
 
 /** By name: what it is, how many runs it has by default, how it is run. */
 const PARTS = {
@@ -11,6 +12,15 @@ const PARTS = {
     say: "Browsers killed while they write, and the model of a power cut",
     runs: 50,
     run: ({ runs, seed }) => testEngines({ runs, seed }),
+  },
+  "clean-starts": {
+    say: "Storage that lost nothing is never called damaged, in both of Chromium's back ends",
+    runs: 1_000,
+    async run({ runs, seed }) {
+      const { browser } = await ensureChromium();
+      await build();
+      await nodeTest(["tests/e2e/clean-starts.test.mjs"], { CHROME_PATH: browser, RUNS: String(runs), SEED: String(seed) });
+    },
   },
 };
 
