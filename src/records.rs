@@ -511,7 +511,8 @@ pub struct JobRecord {
     /// is refused.
     #[serde(skip_serializing_if = "is_zero")]
     pub epoch: u32,
-    /// User messages that the work passed while they were on no active path (extract): read when they are on it again.
+    /// Messages that the work passed, rising. Extract: those of the user that were on no active path; they are read when
+    /// they are on it again. Embed: those that the embedder refuses, which go without a vector.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Seq>,
 }

@@ -42,7 +42,7 @@ export interface Stats {
   tokens: number;
   /** Vectors stored; a long message has several. */
   vectors: number;
-  /** Messages that are still to be embedded. */
+  /** Messages that are still to be embedded, with those whose vectors were found missing or damaged in storage. */
   waitingForVectors: number;
   /** Facts stored, history and tombstones included. */
   facts: number;

@@ -346,6 +346,13 @@ fn take_vectors_in(state: &mut State, record: &SegmentRecord, parts: Vec<Vec<u8>
                 }
             }
         }
+        for one in taken.iter().filter(|one| one.run == index) {
+            let mut places = places[range.clone()].iter().peekable();
+            state.note_missing_vectors(&run.conversation_id, one.first_seq, one.last_seq, &mut |seq| {
+                while places.next_if(|place| place.seq < seq).is_some() {}
+                places.peek().is_some_and(|place| place.seq == seq)
+            });
+        }
     }
     state.index.attach_vectors(&rows, &|row| documents.get(row as usize).copied().flatten()).ok()
 }

@@ -7,12 +7,13 @@ use super::Engine;
 use super::event::Event;
 use super::jobs::Progress;
 use super::loading::{job_key, model_of};
+use super::missing_vectors::refuse;
 use super::stored::{Stored, encode};
 use crate::error::{Code, Error, Result};
 use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, Embedder, Record, Store};
-use crate::records::{EmbeddingRecord, JobKind, MessageRecord, SegmentKind};
+use crate::records::{EmbeddingRecord, JobKind, JobRecord, MessageRecord, SegmentKind};
 use crate::text_parts::parts_of;
 use serde_json::json;
 
@@ -21,17 +22,17 @@ const LEAST_TRIED: usize = 4;
 
 /// Messages whose vectors are made together.
 #[derive(Default)]
-struct Batch {
-    parts: Vec<Part>,
+pub(super) struct Batch {
+    pub(super) parts: Vec<Part>,
     /// The newest message, with or without text.
-    last: Seq,
+    pub(super) last: Seq,
 }
 
 /// One text to embed.
-struct Part {
-    seq: Seq,
+pub(super) struct Part {
+    pub(super) seq: Seq,
     /// From 0.
-    part: u32,
+    pub(super) part: u32,
     /// Parts of its message.
     parts: u32,
     text: String,
@@ -39,7 +40,7 @@ struct Part {
 
 impl Batch {
     /// As many whole messages as have so many parts, and at least one.
-    fn of(records: &[MessageRecord], embedder: &dyn Embedder, most: usize) -> Self {
+    pub(super) fn of(records: &[MessageRecord], embedder: &dyn Embedder, most: usize) -> Self {
         let mut batch = Self::default();
         for record in records {
             let texts = match record.role {
@@ -60,6 +61,27 @@ impl Batch {
         }
         batch
     }
+
+    /// Whether a message is in it, with a text.
+    pub(super) fn has(&self, seq: Seq) -> bool {
+        self.parts.binary_search_by(|part| part.seq.cmp(&seq)).is_ok()
+    }
+}
+
+/// Adds the records of a batch to a commit.
+pub(super) fn put_vectors(
+    id: &str,
+    model: &str,
+    batch: &Batch,
+    vectors: &[Vec<f32>],
+    commit: &mut Commit,
+) -> Result<()> {
+    for (part, vector) in batch.parts.iter().zip(vectors) {
+        let body = encode(&EmbeddingRecord { model: model.to_owned(), parts: part.parts })?.body;
+        let blob = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+        commit.puts.push((Store::Embeddings, key![id, part.seq, part.part], Record { body, blob: Some(blob) }));
+    }
+    Ok(())
 }
 
 impl Engine {
@@ -77,29 +99,30 @@ impl Engine {
             }
             job.model = Some(model.clone());
             job.done_until_seq = 0;
+            job.skipped.clear();
             if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
                 conversation.vectors_until_seq = 0;
+                conversation.missing_vectors.clear();
             }
         }
         let from = job.done_until_seq + 1;
-        let is_last_try = job.attempts > 0 && job.attempts + 1 >= self.options.policy.limits.job_attempts;
-        let most = embedder.max_batch_size().max(if is_last_try { LEAST_TRIED } else { 1 });
+        if from > self.whole_until_seq(id) {
+            return match commit.checks.pop() {
+                Some(check) if self.is_missing_vectors(id) => self.embed_missing(id, job, check, &*embedder).await,
+                _ => Ok(Progress::Overtaken),
+            };
+        }
+        let (is_last_try, most) = self.batch_size(&job, &*embedder);
         let messages = u32::try_from(most).unwrap_or(u32::MAX);
         let until = from.saturating_add(messages - 1).min(self.whole_until_seq(id));
         let batch = Batch::of(&self.read_messages(id, from, until, None).await?, &*embedder, most);
         if batch.last == 0 {
             return Ok(Progress::Overtaken);
         }
-        let (batch, vectors) = if is_last_try {
-            self.embed_one_by_one(&*embedder, batch).await?
-        } else {
-            self.embed_together(&*embedder, batch).await?
-        };
-        for (part, vector) in batch.parts.iter().zip(&vectors) {
-            let body = encode(&EmbeddingRecord { model: model.clone(), parts: part.parts })?.body;
-            let blob = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-            commit.puts.push((Store::Embeddings, key![id, part.seq, part.part], Record { body, blob: Some(blob) }));
-        }
+        let with_text: Vec<Seq> = batch.parts.iter().filter(|part| part.part == 0).map(|part| part.seq).collect();
+        let (batch, vectors) = self.embed_batch(&*embedder, batch, is_last_try).await?;
+        put_vectors(id, &model, &batch, &vectors, &mut commit)?;
+        refuse(&mut job, with_text.into_iter().filter(|seq| *seq <= batch.last && !batch.has(*seq)));
         job.done_until_seq = batch.last;
         (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
         let stored = Stored::new(job)?;
@@ -112,6 +135,26 @@ impl Engine {
         self.count_unsealed(batch.last + 1 - from);
         self.take_new_vectors_in(id, &batch, &vectors)?;
         Ok(Progress::Made)
+    }
+
+    /// Whether this is the last try of a job's batch, and how many texts it has.
+    pub(super) fn batch_size(&self, job: &JobRecord, embedder: &dyn Embedder) -> (bool, usize) {
+        let is_last_try = job.attempts > 0 && job.attempts + 1 >= self.options.policy.limits.job_attempts;
+        (is_last_try, embedder.max_batch_size().max(if is_last_try { LEAST_TRIED } else { 1 }))
+    }
+
+    /// The vectors of a batch, and what of it has some.
+    pub(super) async fn embed_batch(
+        &self,
+        embedder: &dyn Embedder,
+        batch: Batch,
+        is_last_try: bool,
+    ) -> Result<(Batch, Vec<Vec<f32>>)> {
+        if is_last_try {
+            self.embed_one_by_one(embedder, batch).await
+        } else {
+            self.embed_together(embedder, batch).await
+        }
     }
 
     async fn embed_together(&self, embedder: &dyn Embedder, batch: Batch) -> Result<(Batch, Vec<Vec<f32>>)> {
@@ -160,7 +203,7 @@ impl Engine {
         Ok((done, vectors))
     }
 
-    fn take_new_vectors_in(&self, id: &str, batch: &Batch, vectors: &[Vec<f32>]) -> Result<()> {
+    pub(super) fn take_new_vectors_in(&self, id: &str, batch: &Batch, vectors: &[Vec<f32>]) -> Result<()> {
         let state = &mut *self.state.borrow_mut();
         let conversation =
             state.conversations.get_mut(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;

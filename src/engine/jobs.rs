@@ -265,6 +265,7 @@ impl Engine {
                 record.remember
                     && whole_until_seq > 0
                     && (job.done_until_seq < whole_until_seq
+                        || !conversation.missing_vectors.is_empty()
                         || job.model.as_deref() != Some(model_of(&**embedder).as_str()))
             }),
             JobKind::Compact => {

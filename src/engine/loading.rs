@@ -2,6 +2,7 @@
 //! and what other tabs wrote since.
 
 use super::Engine;
+use super::missing_vectors::EmbeddedParts;
 use super::readable::seq_of;
 use super::state::{Conversation, FactCounters, MessageMeta};
 use super::stored::{Stored, decode};
@@ -207,7 +208,7 @@ impl Engine {
     }
 
     /// The vectors of messages, of all their parts.
-    async fn read_vectors(&self, id: &str, messages: &[MessageRecord]) -> Result<Vec<(Key, Record)>> {
+    pub(super) async fn read_vectors(&self, id: &str, messages: &[MessageRecord]) -> Result<Vec<(Key, Record)>> {
         let first_parts = messages.iter().map(|message| key![id, message.seq, 0_u32]).collect();
         let mut vectors = self.read_present(Store::Embeddings, first_parts).await?;
         let mut further = Vec::new();
@@ -383,33 +384,37 @@ impl Engine {
             // A page may end within the parts of a message: those are read again with the next.
             let reached =
                 if page.len() < PAGE { Some(to) } else { page.last().and_then(|(key, _)| seq_of(key)?.checked_sub(1)) };
+            let mut stored = EmbeddedParts::default();
             for (key, record) in &page {
-                self.take_vector_in(id, key, record, &model)?;
+                stored.see(key, self.take_vector_in(id, key, record, &model)?);
             }
-            if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
-                conversation.vectors_until_seq = conversation.vectors_until_seq.max(reached.unwrap_or(to).max(from));
+            let reached = reached.unwrap_or(to).max(from);
+            let state = &mut *self.state.borrow_mut();
+            state.note_missing_vectors(id, from, reached, &mut |seq| stored.has(seq));
+            if let Some(conversation) = state.conversations.get_mut(id) {
+                conversation.vectors_until_seq = conversation.vectors_until_seq.max(reached);
             }
         }
     }
 
-    fn take_vector_in(&self, id: &str, key: &Key, record: &Record, model: &str) -> Result<()> {
-        // A record that cannot be read is one that is not there: the message is found by its words.
-        if decode::<EmbeddingRecord>(Store::Embeddings, record).map_or(true, |record| record.model != model) {
-            return Ok(());
+    /// Takes a stored vector into the index. Answers how many parts its message has; `None` where it is of another model,
+    /// or damaged: it is one that is not there then, and the message is found by its words.
+    pub(super) fn take_vector_in(&self, id: &str, key: &Key, record: &Record, model: &str) -> Result<Option<u32>> {
+        let embedding = decode::<EmbeddingRecord>(Store::Embeddings, record).ok().filter(|one| one.model == model);
+        let (Some(embedding), Some(blob)) = (embedding, record.blob.as_deref()) else { return Ok(None) };
+        let vector = vector_from_bytes(blob);
+        let dimensions = self.host.embedder.as_ref().map_or(0, |embedder| embedder.dimensions());
+        if vector.len() != dimensions || vector.iter().any(|number| !number.is_finite()) {
+            return Ok(None);
         }
-        let Some(vector) = record.blob.as_deref().map(vector_from_bytes) else { return Ok(()) };
         let state = &mut *self.state.borrow_mut();
         let document = seq_of(key)
             .and_then(|seq| state.conversations.get(id).and_then(|conversation| conversation.message(seq)))
             .and_then(MessageMeta::document);
-        match document {
-            Some(document) => match state.index.set_part_vector(document, part_of(key), &vector) {
-                // A damaged vector is one that is not there: the message is found by its words.
-                Err(error) if is_unusable(&error) => Ok(()),
-                taken => taken,
-            },
-            None => Ok(()),
+        if let Some(document) = document {
+            state.index.set_part_vector(document, part_of(key), &vector)?;
         }
+        Ok(Some(embedding.parts))
     }
 
     /// Reads facts again when another tab changed them.

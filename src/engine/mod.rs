@@ -23,6 +23,7 @@ mod facts;
 mod integrity;
 mod jobs;
 mod loading;
+mod missing_vectors;
 mod path_change;
 mod readable;
 mod recall;

@@ -8,6 +8,7 @@ use super::Engine;
 use super::append::given_id;
 use super::event::Event;
 use super::loading::{document_of, is_indexed, is_unusable, vector_from_bytes};
+use super::missing_vectors::EmbeddedParts;
 use super::segment_catalogue::{Catalogue, SEGMENT_LAYOUT, Segment, delete_segment};
 use super::stored::decode;
 use crate::error::{Code, Result};
@@ -335,22 +336,28 @@ impl Engine {
             let id = conversation.conversation_id;
             let last = stretch.last_seq.min(stretch.first_seq.saturating_add(MOST_READ - 1 - record.messages));
             let mut next = stretch.first_seq;
+            let mut embedded = EmbeddedParts::default();
             while next <= last {
                 let until = last.min(next + PAGE - 1);
                 for (key, stored) in self.scan(Query::between(Store::Embeddings, key![id], next, until)).await? {
-                    if decode::<EmbeddingRecord>(Store::Embeddings, &stored).map_or(true, |made| made.model != model) {
+                    // What is damaged is as good as not there: it is made again.
+                    let Ok(embedding) = decode::<EmbeddingRecord>(Store::Embeddings, &stored) else { continue };
+                    if embedding.model != model {
                         return Ok(None);
                     }
-                    let (Some((seq, part)), Some(blob)) = (place_of(&key), stored.blob) else { return Ok(None) };
+                    let (Some((seq, part)), Some(blob)) = (place_of(&key), stored.blob) else { continue };
                     match rows.push(&vector_from_bytes(&blob)) {
                         Err(error) if is_unusable(&error) => continue,
                         pushed => pushed?,
                     }
+                    embedded.see(&key, Some(embedding.parts));
                     places.push(RowPlace { run: record.runs.len(), seq, part });
                     pace.step().await?;
                 }
                 next = until + 1;
             }
+            let state = &mut *self.state.borrow_mut();
+            state.note_missing_vectors(id, stretch.first_seq, last, &mut |seq| embedded.has(seq));
             record.runs.push(SegmentRun { last_seq: last, ..run_of(conversation, stretch.first_seq) });
             record.messages += last + 1 - stretch.first_seq;
             if record.messages >= MOST_READ {

@@ -105,6 +105,7 @@ impl State {
         conversation.returned.clear();
         conversation.placed_until_seq = 0;
         conversation.vectors_until_seq = 0;
+        conversation.missing_vectors.clear();
         conversation.removed = conversation.stored.value.removed;
     }
 
@@ -147,6 +148,8 @@ pub(crate) struct Conversation {
     pub(crate) streaming: SortedSet<Seq>,
     /// Vectors are in the index up to this position, inclusive.
     pub(crate) vectors_until_seq: Seq,
+    /// Messages that should have a vector of the embedder in use and were found to have none in storage.
+    pub(crate) missing_vectors: SortedSet<Seq>,
     /// Background work, by kind.
     pub(crate) jobs: SortedMap<JobKind, Stored<JobRecord>>,
     /// Room of the recent window in the last built context: compaction keeps what is outside it covered.
@@ -166,6 +169,7 @@ impl Conversation {
             streaming: SortedSet::new(),
             summary: None,
             vectors_until_seq: 0,
+            missing_vectors: SortedSet::new(),
             jobs: SortedMap::new(),
             recent_room_tokens: None,
         }

@@ -41,7 +41,7 @@ pub struct Stats {
     pub facts: u64,
     /// Background jobs due now.
     pub jobs: usize,
-    /// Messages that are still to be embedded.
+    /// Messages that are still to be embedded, those among them whose vectors were found missing or damaged in storage.
     pub waiting_for_vectors: u64,
     /// When a failed job is tried again, milliseconds since 1970.
     pub next_retry_at: Option<f64>,
@@ -100,7 +100,8 @@ impl Engine {
         let waiting = |conversation: &Conversation| {
             let job = conversation.jobs.get(&JobKind::Embed).filter(|job| job.value.model == model);
             let done = job.map_or(0, |job| job.value.done_until_seq);
-            u64::from(conversation.stored.value.last_seq.saturating_sub(done))
+            let missing = job.map_or(0, |_| conversation.missing_vectors.len() as u64);
+            u64::from(conversation.stored.value.last_seq.saturating_sub(done)) + missing
         };
         let waiting_for_vectors =
             if model.is_some() { remembered.map(|conversation| waiting(conversation)).sum() } else { 0 };

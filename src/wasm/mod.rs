@@ -476,6 +476,7 @@ impl Method {
                 | Self::Erase
                 | Self::SetActiveLeaf
                 | Self::BuildContext
+                | Self::Recall
         )
     }
 }
