@@ -107,11 +107,18 @@ fn what_is_equal_does_not_look_equal_elsewhere() {
 /// Every single bit that is stored, key of the record included: nothing but the corrupt record is lost, and it is told.
 #[test]
 fn every_changed_bit_is_noticed_and_the_others_stay_readable() {
+    // Records of the second are kept open as long as they are the same.
+    for place in [Store::Messages, Store::Conversations] {
+        check_every_bit(place);
+    }
+}
+
+fn check_every_bit(store_name: Store) {
     let inner = MemoryStore::new();
     let store = open_at_once(Rc::new(inner.clone()), &LibraryKey::new(7)).unwrap();
     let whole = record("{\"text\":\"kept\"}", Some(b"bytes"));
-    put(&store, vec![(Store::Messages, key!["c", 1], whole.clone()), (Store::Messages, key!["c", 2], whole.clone())]);
-    let stored = block_on(inner.scan(Query::prefix(Store::Messages, key![]))).unwrap();
+    put(&store, vec![(store_name, key!["c", 1], whole.clone()), (store_name, key!["c", 2], whole.clone())]);
+    let stored = block_on(inner.scan(Query::prefix(store_name, key![]))).unwrap();
     let (place, good) = stored[0].clone();
     let blob = good.blob.clone().unwrap();
     let damaged = (0..blob.len() * 8)
@@ -134,13 +141,13 @@ fn every_changed_bit_is_noticed_and_the_others_stay_readable() {
         ]);
     let mut count = 0;
     for bad in damaged {
-        put(&inner, vec![(Store::Messages, place.clone(), bad)]);
-        let read = block_on(store.scan(Query::prefix(Store::Messages, key!["c"]))).unwrap();
+        put(&inner, vec![(store_name, place.clone(), bad)]);
+        let read = block_on(store.scan(Query::prefix(store_name, key!["c"]))).unwrap();
         assert_eq!(read.len(), 2);
         assert_eq!(read[0].0, key!["c", 1], "its place is known");
         assert!(serde_json::from_str::<serde_json::Value>(&read[0].1.body).is_err() && read[0].1.blob.is_none());
         assert_eq!(read[1], (key!["c", 2], whole.clone()));
-        assert_eq!(get(&store, Store::Messages, key!["c", 1]).unwrap().body, read[0].1.body);
+        assert_eq!(get(&store, store_name, key!["c", 1]).unwrap().body, read[0].1.body);
         count += 1;
     }
     assert!(count > 500, "only {count} damages were tried");
@@ -246,6 +253,7 @@ fn two_that_open_it_first_agree() {
 struct Recording {
     cipher: LibraryCipher,
     given: RefCell<Vec<Labelled>>,
+    opened: Cell<usize>,
 }
 
 impl Cipher for Recording {
@@ -255,6 +263,7 @@ impl Cipher for Recording {
     }
 
     fn open<'a>(&'a self, sealed: Vec<Labelled>) -> Pending<'a, Vec<Option<Vec<u8>>>> {
+        self.opened.set(self.opened.get() + sealed.len());
         self.cipher.open(sealed)
     }
 }
@@ -297,7 +306,11 @@ fn known_answers() {
     let data_key: [u8; 32] = bytes(&known["dataKey"]).try_into().unwrap();
     assert_eq!(hex(&derived(&data_key, b"throughline names")), known["names"]);
     let sealing = derived(&data_key, b"throughline sealing");
-    let cipher = Rc::new(Recording { cipher: LibraryCipher::new(&sealing, 0, 0), given: RefCell::default() });
+    let cipher = Rc::new(Recording {
+        cipher: LibraryCipher::new(&sealing, 0, 0),
+        given: RefCell::default(),
+        opened: Cell::default(),
+    });
     let holder = Known { header: text(&known["header"]), data_key, cipher: Rc::clone(&cipher) };
     let inner = MemoryStore::new();
     let store = block_on(EncryptedStore::open(Rc::new(inner.clone()), &holder)).unwrap();
@@ -317,6 +330,48 @@ fn known_answers() {
             vec![(place, key_of(&one["stored"]["key"]), Record { blob: Some(bytes(&one["byWebCrypto"])), ..stored })],
         );
         assert_eq!(get(&store, place, key), Some(whole));
+    }
+}
+
+/// What every call reads again is opened once, until it is another one; what is gone is not kept.
+#[test]
+fn small_records_are_opened_once_and_forgotten_when_something_is_gone() {
+    let inner = MemoryStore::new();
+    let open = || {
+        let cipher = LibraryCipher::new(&[3; 32], 0, 0);
+        let cipher = Rc::new(Recording { cipher, given: RefCell::default(), opened: Cell::default() });
+        let holder = Known { header: "h".into(), data_key: [5; 32], cipher: Rc::clone(&cipher) };
+        (block_on(EncryptedStore::open(Rc::new(inner.clone()), &holder)).unwrap(), cipher)
+    };
+    let ((one, opened), (other, _)) = (open(), open());
+    let keys =
+        || vec![(Store::Conversations, key!["c"]), (Store::Jobs, key!["embed", "c"]), (Store::Messages, key!["c", 1])];
+    put(&other, keys().into_iter().map(|(store, key)| (store, key, record("{}", None))).collect());
+    for expected in [3, 4, 5] {
+        let read = block_on(one.get(keys())).unwrap();
+        assert!(read.iter().all(|read| *read == Some(record("{}", None))));
+        assert_eq!(opened.opened.get(), expected, "the message each time, the others once");
+    }
+    // What it writes itself it need not open; what another writes it must.
+    put(&one, vec![(Store::Conversations, key!["c"], record("{\"n\":1}", None))]);
+    assert_eq!(get(&one, Store::Conversations, key!["c"]), Some(record("{\"n\":1}", None)));
+    assert_eq!(opened.opened.get(), 5);
+    put(&other, vec![(Store::Conversations, key!["c"], record("{\"n\":1}", None))]);
+    assert_eq!(get(&one, Store::Conversations, key!["c"]), Some(record("{\"n\":1}", None)));
+    assert_eq!(opened.opened.get(), 6, "the same body, sealed anew");
+    // Another tab erases the conversation: nothing of it is kept once that shows.
+    for shows_by_scan in [false, true] {
+        let deletes = vec![(Store::Conversations, key!["c"])];
+        assert_eq!(block_on(other.commit(Commit { deletes, ..Commit::default() })), Ok(true));
+        if shows_by_scan {
+            assert!(block_on(one.scan(Query::prefix(Store::Conversations, key![]))).unwrap().is_empty());
+        } else {
+            assert_eq!(get(&one, Store::Conversations, key!["c"]), None);
+        }
+        let before = opened.opened.get();
+        assert!(get(&one, Store::Jobs, key!["embed", "c"]).is_some());
+        assert_eq!(opened.opened.get(), before + 1, "it was forgotten with the conversation");
+        put(&one, vec![(Store::Conversations, key!["c"], record("{}", None))]);
     }
 }
 

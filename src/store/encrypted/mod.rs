@@ -9,6 +9,7 @@
 //! Sealing and opening take a turn of the event loop, so everything is sealed before a commit begins and opened after a
 //! read has ended. Marks and names are made here: as calls of the platform they would be one turn more each.
 
+mod recent;
 mod sealing;
 
 pub use sealing::hidden_user;
@@ -19,7 +20,8 @@ use crate::key;
 use crate::ports::Pending;
 use crate::sorting::sort_by;
 use crate::tokens::sha256::KeyedHash;
-use sealing::{Keys, label};
+use recent::Recent;
+use sealing::{Keys, is_damaged, label};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -66,6 +68,7 @@ pub struct EncryptedStore {
     inner: Rc<dyn Storage>,
     /// Gone once it is closed.
     keys: RefCell<Option<Rc<Keys>>>,
+    recent: RefCell<Recent>,
 }
 
 impl EncryptedStore {
@@ -86,7 +89,7 @@ impl EncryptedStore {
             let keys = Keys { hash: KeyedHash::new(&unlocked.names), cipher: unlocked.cipher };
             // Of two that open it first, one writes the header and the other reads it.
             if header.is_some() || write_header(&*inner, unlocked.header).await? {
-                return Ok(Self { inner, keys: RefCell::new(Some(Rc::new(keys))) });
+                return Ok(Self { inner, keys: RefCell::new(Some(Rc::new(keys))), recent: RefCell::default() });
             }
         }
     }
@@ -100,14 +103,29 @@ impl EncryptedStore {
         let keys = self.keys()?;
         let places: Vec<(Store, Key)> = asked.iter().map(|(store, key)| (*store, keys.key(*store, key))).collect();
         let found = self.inner.get(places.clone()).await?;
-        let (at, sealed): (Vec<usize>, Vec<_>) = found
-            .into_iter()
-            .zip(places)
-            .enumerate()
-            .filter_map(|(at, (record, (store, key)))| Some((at, (store, key, record?))))
-            .unzip();
-        let mut records: Vec<Option<Record>> = asked.iter().map(|_| None).collect();
-        for (at, (_, record)) in at.into_iter().zip(keys.open(sealed).await?) {
+        let mut records: Vec<Option<Record>> = Vec::with_capacity(found.len());
+        let (mut at, mut sealed, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        for ((store, key), record) in places.into_iter().zip(found) {
+            let mut recent = self.recent.borrow_mut();
+            let Some(record) = record else {
+                recent.forget_if_gone(store, &key);
+                records.push(None);
+                continue;
+            };
+            let open = recent.open(store, &key, &record);
+            if open.is_none() {
+                at.push(records.len());
+                kept.push(Recent::keeps(store, &record).then(|| record.clone()));
+                sealed.push((store, key, record));
+            }
+            records.push(open);
+        }
+        let stored: Vec<(Store, Key)> = sealed.iter().map(|(store, key, _)| (*store, key.clone())).collect();
+        let opened = keys.open(sealed).await?;
+        for (((at, (store, key)), kept), (_, record)) in at.into_iter().zip(stored).zip(kept).zip(opened) {
+            if let Some(sealed) = kept.filter(|_| !is_damaged(&record)) {
+                self.recent.borrow_mut().keep(store, key, sealed, record.clone());
+            }
             if let Some(place) = records.get_mut(at) {
                 *place = Some(record);
             }
@@ -129,6 +147,10 @@ impl EncryptedStore {
         }
         if query.store == Store::Meta {
             found.retain(|(key, _)| !is_header(key));
+        }
+        if query.store == Store::Conversations && is_whole(&query) {
+            let is_found = |key: &Key| found.iter().any(|(found, _)| found == key);
+            self.recent.borrow_mut().forget_unless_found(query.store, &is_found);
         }
         let sealed = found.into_iter().map(|(key, record)| (query.store, key, record)).collect();
         let mut records = keys.open(sealed).await?;
@@ -164,8 +186,24 @@ impl EncryptedStore {
             sealed.delete_prefixes.push((store, keys.key(store, &prefix)));
         }
         sealed.deletes.extend(commit.deletes.into_iter().map(|(store, key)| (store, keys.key(store, &key))));
-        sealed.puts.extend(keys.seal(commit.puts).await?);
-        self.inner.commit(sealed).await
+        let plain: Vec<Option<Record>> = commit
+            .puts
+            .iter()
+            .map(|(store, _, record)| Recent::keeps(*store, record).then(|| record.clone()))
+            .collect();
+        let puts = keys.seal(commit.puts).await?;
+        let kept: Vec<_> = puts.iter().zip(plain).filter_map(|(put, plain)| Some((put.clone(), plain?))).collect();
+        sealed.puts.extend(puts);
+        let removes = !sealed.deletes.is_empty() || !sealed.delete_prefixes.is_empty();
+        let done = self.inner.commit(sealed).await?;
+        let mut recent = self.recent.borrow_mut();
+        if removes {
+            recent.forget();
+        }
+        if done {
+            kept.into_iter().for_each(|((store, key, sealed), plain)| recent.keep(store, key, sealed, plain));
+        }
+        Ok(done)
     }
 
     /// Everything in its store is about to be removed: it stays.
@@ -181,6 +219,11 @@ impl EncryptedStore {
 
 fn header_place() -> (Store, Key) {
     (Store::Meta, key![HEADER])
+}
+
+/// Whether a query asks for all of a store.
+fn is_whole(query: &Query) -> bool {
+    query.prefix.0.is_empty() && query.from.is_none() && query.to.is_none() && query.limit.is_none()
 }
 
 fn is_header(key: &Key) -> bool {
@@ -225,6 +268,7 @@ impl Storage for EncryptedStore {
 
     fn close(&self) {
         self.keys.borrow_mut().take();
+        self.recent.borrow_mut().forget();
         self.inner.close();
     }
 

@@ -131,6 +131,11 @@ pub fn hidden_user(app: &str, user_id: &str) -> String {
     base64url(&sha256(&message))
 }
 
+/// Whether a record is what [`Keys::open`] gives for one that does not open.
+pub(super) fn is_damaged(record: &Record) -> bool {
+    record.body.starts_with('\0')
+}
+
 /// What a keyed hash is for.
 #[derive(Clone, Copy)]
 enum Kind {
