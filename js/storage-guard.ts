@@ -27,7 +27,10 @@ export class StorageGuard {
 
   /** `undefined` where everything is in memory only. */
   static for(options: CheckedOptions, emit: Emit): StorageGuard | undefined {
-    return options.storage.kind === "indexeddb" ? new StorageGuard(options.storage.name, options, emit) : undefined;
+    const { storage } = options;
+    if (storage.kind !== "indexeddb") return undefined;
+    // Encrypted data is in a database of its own: what is known of the plain one says nothing of it.
+    return new StorageGuard(storage.key === undefined ? storage.name : `${storage.name}:sealed`, options, emit);
   }
 
   private constructor(name: string, options: CheckedOptions, emit: Emit) {

@@ -218,7 +218,9 @@ for (const [name, switches] of Object.entries(BACK_ENDS)) {
       await answered(messages.put(record, damaged));
       opened.close();
       const again = await open(key);
-      results.damaged = await failure(again.history("a"));
+      results.told = [];
+      again.on("storage", (payload) => results.told.push(payload));
+      results.left = texts(await again.history("a"));
       results.whole = texts(await again.history("b"));
       await again.append("b", { role: "user", content: "b2" });
       results.appended = texts(await again.history("b"));
@@ -240,7 +242,8 @@ for (const [name, switches] of Object.entries(BACK_ENDS)) {
     assert.equal(seen.unchanged, true);
     assert.equal(seen.databases.length, 1);
     assert.match(seen.databases[0], /^throughline:sealed:[\w-]{22}$/);
-    assert.equal(code(seen.damaged), "storage_corrupt");
+    assert.deepEqual(seen.left, ["a1", "a2"]);
+    assert.deepEqual(seen.told.map(({ state, damage }) => [state, damage?.unreadable.messages]), [["damaged", 1]]);
     assert.deepEqual(seen.whole, ["b0", "b1"]);
     assert.deepEqual(seen.appended, ["b0", "b1", "b2"]);
     assert.equal(code(seen.header), "storage_corrupt");
