@@ -54,7 +54,7 @@ export async function openSite({ engines, files = {}, data }) {
     version: browser.version(),
     url: server.url,
     newPage: (name) => newPage(browser, `${server.url}/${name}`),
-    withWorker: (use) => withWorker(browser, `${server.url}/worker.html`, use),
+    withWorker: (until, use) => withWorker(browser, `${server.url}/worker.html`, until, use),
     close: async () => {
       await browser.close();
       await server.close();
@@ -86,8 +86,8 @@ async function newPage(browser, url) {
   return { page, context };
 }
 
-/** A worker of its own: nothing of one engine is left when the next is measured. */
-async function withWorker(browser, url, use) {
+/** A worker of its own: nothing of one engine is left when the next is measured. It ends, at work or not, when `until` rejects. */
+async function withWorker(browser, url, until, use) {
   const context = await browser.newContext();
   const page = await context.newPage();
   const heap = await watchWorkerHeap(page);
@@ -97,7 +97,10 @@ async function withWorker(browser, url, use) {
     await page.goto(url);
     const worker = await starting;
     while (!(await worker.evaluate(() => globalThis.isReady === true))) await new Promise((done) => setTimeout(done, 20));
-    return await use({ step: (name, options) => worker.evaluate(([step, given]) => globalThis.step(step, given), [name, options]), memoryBytes: async () => (await heap.bytes()) + (await worker.evaluate(() => globalThis.wasmBytes())) });
+    const used = use({ step: (name, options) => worker.evaluate(([step, given]) => globalThis.step(step, given), [name, options]), memoryBytes: async () => (await heap.bytes()) + (await worker.evaluate(() => globalThis.wasmBytes())) });
+    // What it was about to answer when it is ended is no failure of its own.
+    used.catch(() => undefined);
+    return await Promise.race([used, until]);
   } finally {
     await context.close();
   }

@@ -6,6 +6,9 @@ const percent = (share) => (share * 100).toFixed(1);
 const seconds = (value) => (value === undefined ? "" : (value / 1000).toFixed(2));
 const pair = (times) => (times === undefined ? "" : `${ms(times.p50)} / ${ms(times.p95)}`);
 
+/** What stands in the table in place of figures. */
+const missing = ({ failed, tookTooLong, limitMs }) => (tookTooLong === true ? `more than ${limitMs / 1000} s` : failed === undefined ? undefined : `failed: ${failed}`);
+
 /** @returns {string} */
 export function tables(report) {
   const parts = [`${report.browser}, ${report.processors}; load of the machine ${report.load.map((load) => load.toFixed(1)).join(" to ")}`];
@@ -33,7 +36,7 @@ function ratio(result, results, figure) {
 function wordTable(results) {
   const head = ["messages", "engine", "build s", "query p50 / p95 ms", "times the fastest", "hit@10", "insert p50 / p95 ms", "memory MB", "saved MB", "save / load s"];
   const rows = results.map((result) => {
-    if (result.failed !== undefined) return [result.size, result.engine, `failed: ${result.failed}`, "", "", "", "", "", "", ""];
+    if (missing(result) !== undefined) return [result.size, result.engine, missing(result), "", "", "", "", "", "", ""];
     const { saved } = result;
     return [
       result.size, result.engine, seconds(result.buildMs), pair(result.query), ratio(result, results, (each) => each.query?.p50), percent(result.hitAt10),
@@ -45,10 +48,11 @@ function wordTable(results) {
 }
 
 function exactTable(results) {
-  const measured = results.filter((result) => result.failed === undefined);
+  const measured = results.filter((result) => missing(result) === undefined);
   const kinds = Object.keys(measured[0]?.exact.byKind ?? {});
   const head = ["found first, %", ...measured.map((result) => `${result.engine} ${result.size}`)];
-  const cell = ({ first, asked }) => percent(first / asked).replace(/\.0$/, "");
+  // Where questions took so long that not all were asked, a kind may be missing.
+  const cell = (kind) => (kind === undefined ? "-" : percent(kind.first / kind.asked).replace(/\.0$/, ""));
   const both = (result, show) => `${show(result.exact)} / ${show(result.exactInQuestion)}`;
   const rows = kinds.map((kind) => [kind, ...measured.map((result) => both(result, ({ byKind }) => cell(byKind[kind])))]);
   return `### Exact things\n\nAlone / in "what did we say about ...".\n\n${table(head, [...rows, ["all", ...measured.map((result) => both(result, ({ first }) => percent(first)))]])}`;
@@ -58,7 +62,7 @@ function vectorTable(results) {
   const head = ["vectors", "engine", "build s", "query p50 / p95 ms", "times the fastest", "recall@10", "1/10, 1/100, 1/1000 let through: p50 ms (recall)", "insert p50 / p95 ms", "memory MB", "saved MB", "save / load s"];
   const rows = results.map((result) => {
     const name = `${result.dataset} ${result.size}`;
-    if (result.failed !== undefined) return [name, result.engine, `failed: ${result.failed}`, "", "", "", "", "", "", "", ""];
+    if (missing(result) !== undefined) return [name, result.engine, missing(result), "", "", "", "", "", "", "", ""];
     const { saved, filters } = result;
     const filtered = Object.values(filters).map((each) => `${ms(each.p50)} (${each.recall.toFixed(3)})`).join(", ");
     return [
@@ -73,9 +77,9 @@ function vectorTable(results) {
 function hybridTable(results) {
   const head = ["messages", "build, graph s", "query everywhere p50 / p95 ms", "in one conversation", "insert p50 / p95 ms", "WebAssembly memory MB"];
   const rows = results.map((result) =>
-    result.failed === undefined
+    missing(result) === undefined
       ? [result.size, `${seconds(result.buildMs)}, ${seconds(result.growMs)}`, pair(result.everywhere), pair(result.within), pair(result.insert), mb(result.bytes)]
-      : [result.size, `failed: ${result.failed}`, "", "", "", ""],
+      : [result.size, missing(result), "", "", "", ""],
   );
   return `### By words and vectors, without storage\n\n${table(head, rows)}`;
 }

@@ -76,7 +76,7 @@ export async function build(engine, blocks) {
 /** Everything that is measured on a built index. */
 export async function measure({ engine, size, queries, blocks, truth, repeats }) {
   const all = Array.from({ length: queries.length / DIMENSIONS }, (_, place) => queries.subarray(place * DIMENSIONS, (place + 1) * DIMENSIONS));
-  for (const query of all.slice(0, WARM_UP)) await engine.search(query, LIMIT, 1);
+  await askAll(all.slice(0, WARM_UP), 1, (query) => engine.search(query, LIMIT, 1));
   const asked = await askAll(all, repeats, (query) => engine.search(query, LIMIT, 1));
   const filters = {};
   for (const step of engine.canFilter === false ? [] : STEPS) {
@@ -120,7 +120,7 @@ async function saved(engine, blocks, queries, answers) {
   const [saveMs, data] = await timed(() => engine.save(all));
   const bytes = data.reduce((sum, segment) => sum + segment.bytes.byteLength, 0);
   const [loadMs, again] = await timed(() => engine.load(data));
-  const some = queries.slice(0, 50);
+  const some = queries.slice(0, Math.min(50, answers.length));
   let same = 0;
   for (const [place, query] of some.entries()) if ((await again.search(query, LIMIT, 1))[0] === answers[place][0]) same += 1;
   again.free?.();

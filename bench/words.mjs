@@ -31,14 +31,14 @@ export async function build({ open, size, questions, texts }) {
 /** Everything that is measured on a built index. */
 export async function measure({ engine, corpus, size, repeats }) {
   const { asked, exact } = corpus;
-  for (const { query } of asked.slice(0, WARM_UP)) await engine.search(query, FOUND_WITHIN);
+  await askAll(asked.slice(0, WARM_UP), 1, ({ query }) => engine.search(query, FOUND_WITHIN));
   const ranked = await askAll(asked, repeats, ({ query }) => engine.search(query, FOUND_WITHIN));
-  const hits = asked.filter(({ target }, place) => ranked.answers[place].includes(target)).length;
+  const hits = ranked.answers.filter((answer, place) => answer.includes(asked[place].target)).length;
   const found = await askAll(exact, 1, ({ query }) => engine.search(query, FOUND_WITHIN));
   const foundInQuestion = await askAll(exact, 1, ({ query }) => engine.search(`what did we say about ${query}`, FOUND_WITHIN));
   return {
     query: ranked.times,
-    hitAt10: hits / asked.length,
+    hitAt10: hits / ranked.answers.length,
     exact: exactness(exact, found.answers),
     exactInQuestion: exactness(exact, foundInQuestion.answers),
     exactQuery: found.times,
@@ -50,13 +50,13 @@ export async function measure({ engine, corpus, size, repeats }) {
 /** Share of first places, all in all and by class. */
 function exactness(exact, answers) {
   const byKind = {};
-  for (const [place, { kind, target }] of exact.entries()) {
+  for (const [place, { kind, target }] of exact.slice(0, answers.length).entries()) {
     byKind[kind] ??= { first: 0, asked: 0 };
     byKind[kind].asked += 1;
     if (answers[place][0] === target) byKind[kind].first += 1;
   }
   const first = Object.values(byKind).reduce((sum, each) => sum + each.first, 0);
-  return { first: first / exact.length, byKind };
+  return { first: first / answers.length, byKind };
 }
 
 /** Adds single messages to the full index, and looks for each at once. */
@@ -81,7 +81,7 @@ async function saved(engine, { asked, texts }, answers) {
   const [saveMs, data] = await timed(() => engine.save(texts));
   const bytes = typeof data === "string" ? new TextEncoder().encode(data).length : data.reduce((sum, chunk) => sum + chunk.length, 0);
   const [loadMs, again] = await timed(() => engine.load(data));
-  const some = asked.slice(0, 50);
+  const some = asked.slice(0, Math.min(50, answers.length));
   let same = 0;
   for (const [place, { query }] of some.entries()) {
     const found = await again.search(query, FOUND_WITHIN);

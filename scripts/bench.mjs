@@ -35,7 +35,7 @@ function readOptions() {
     all, parts, peers: all || has("peers"), json: has("json"),
     packageSizes: numbers(sizes ?? "1000,10000"), indexSizes: numbers(sizes ?? "10000").filter((size) => size >= 5_000),
     vectorSizes: numbers(option("vectors", all ? "100000" : "10000")),
-    repeats: Number(option("repeats", "5")), queries: Number(option("queries", "200")), opens: Number(option("opens", "5")),
+    repeats: Number(option("repeats", "5")), queries: Number(option("queries", "200")), limitMs: Number(option("limit", "1800")) * 1_000, opens: Number(option("opens", "5")),
     modes: option("modes", "hybrid,words").split(","), engines: option("engines", undefined)?.split(","), corpus: option("corpus", undefined), out: option("out", undefined), curve: option("curve", undefined),
   };
 }
@@ -64,7 +64,7 @@ async function bench() {
     save();
   };
   try {
-    const run = { repeats: options.repeats, queries: options.queries, textsUrl: options.corpus === undefined ? undefined : "/texts.json", say, isNamed: options.engines !== undefined };
+    const run = { repeats: options.repeats, limitMs: options.limitMs, queries: options.queries, textsUrl: options.corpus === undefined ? undefined : "/texts.json", say, isNamed: options.engines !== undefined };
     if (words.length > 0) await runWords(site, { ...run, engines: words, sizes: options.indexSizes, add: adder("words") });
     if (vectors.length > 0) await runVectors(site, { ...run, engines: vectors, queries: options.queries, datasets: datasets(options, data), add: adder("vectors") });
     if (has("hybrid")) await runHybrid(site, { ...run, sizes: options.indexSizes, add: adder("hybrid") });
