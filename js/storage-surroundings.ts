@@ -1,29 +1,19 @@
 /** What the browser does not say of the storage that it gives: whether it is a private window's, or a frame's own. */
 
-interface Navigation {
-  storage?: StorageManager;
-}
-
-function storageManager(): StorageManager | undefined {
-  return (globalThis as { navigator?: Navigation }).navigator?.storage;
-}
-
 /**
  * Whether everything is gone when this window closes; `null` where it cannot be told. Firefox and Safari refuse the private
- * file system of the origin in private windows; Chromium keeps it in memory, and gives less room than the heap may have.
+ * file system of the origin in private windows. Chromium keeps it in memory there, and names the same quota as elsewhere.
  */
 export async function isEphemeral(): Promise<boolean | null> {
-  const storage = storageManager();
+  const { storage } = (globalThis as { navigator?: { storage?: Partial<StorageManager> } }).navigator ?? {};
   if (storage?.getDirectory === undefined) return null;
   try {
     await storage.getDirectory();
   } catch (error) {
     return error instanceof DOMException && error.name === "SecurityError" ? true : null;
   }
-  const { memory } = globalThis.performance as { memory?: { jsHeapSizeLimit: number } };
-  if (memory === undefined) return false;
-  const { quota } = await storage.estimate();
-  return quota === undefined ? null : quota < 2 * memory.jsHeapSizeLimit;
+  // Only Chromium tells of its heap.
+  return "memory" in globalThis.performance ? null : false;
 }
 
 /** Whether this is a frame in a page of another site, which has a storage of its own; `null` where it cannot be told. */

@@ -55,7 +55,7 @@ export interface StorageInfo {
   durable: boolean;
   /** The browser promised not to evict it. */
   persisted: boolean | null;
-  /** Everything is gone when this private window is closed. */
+  /** Everything is gone when this private window is closed. Chromium never tells. */
   ephemeral: boolean | null;
   /** This is a frame in another site's page: it has a storage of its own, and sees nothing of what the user has elsewhere. */
   partitioned: boolean | null;
