@@ -350,3 +350,23 @@ fn two_tabs_and_kept_marks_of_any_age_are_no_alarm() {
         assert_eq!(marks.last().map(|mark| mark.positions), Some(10));
     });
 }
+
+#[test]
+fn a_large_store_is_counted_behind_the_opening_and_what_is_missing_is_told_then() {
+    now(async {
+        let store = MemoryStore::default();
+        let (engine, damage) = opened(&store, &[]).await;
+        assert_eq!(damage, None);
+        conversation(&engine, "a").await;
+        engine.append(append("a", vec![message("user", ""); 20_001])).await.expect("stores");
+        engine.close();
+        let deletes = vec![(Store::Messages, key!["a", 7_u32])];
+        assert_eq!(store.clone().commit(Commit { deletes, ..Commit::default() }).await, Ok(true));
+        let (engine, damage) = opened(&store, &[]).await;
+        assert_eq!(damage, None);
+        engine.work().await;
+        let damage = engine.damage().expect("is told");
+        assert_eq!((damage.kind, damage.missing), (DamageKind::Damaged, 1));
+        engine.close();
+    });
+}

@@ -135,6 +135,8 @@ pub(super) struct Losses {
     unreadable: SortedSet<(Store, Key)>,
     /// Messages of which there is no record.
     missing: SortedSet<Key>,
+    /// The same by count, where they were counted later than at the opening.
+    missing_by_count: u64,
     /// What the person has been told of, in this session or an earlier one.
     told: Option<Damage>,
 }
@@ -161,11 +163,18 @@ impl Engine {
         self.losses.borrow_mut().missing.insert(key![id, seq]);
     }
 
+    /// So many messages are not there by count.
+    pub(super) fn tell_missing_by_count(&self, missing: u64) {
+        self.losses.borrow_mut().missing_by_count = missing;
+        self.tell_losses();
+    }
+
     /// Tells of what was met since, once.
     pub(super) fn tell_losses(&self) {
         let damage = {
             let losses = &mut *self.losses.borrow_mut();
-            let (missing, unreadable) = (losses.missing.len() as u64, losses.unreadable());
+            let missing = losses.missing_by_count.max(losses.missing.len() as u64);
+            let unreadable = losses.unreadable();
             let is_told = losses
                 .told
                 .as_ref()

@@ -23,6 +23,9 @@ const MANIFEST: &str = "manifest";
 const CANARY: &str = "canary";
 /// Positions that erased conversations had.
 const ERASED: &str = "erased";
+/// A store of more positions is counted behind the first work: counting a hundred thousand records takes longer than
+/// everything else of opening.
+const COUNTED_AT_ONCE: u64 = 20_000;
 /// Looks at counts that other tabs keep moving.
 const COUNT_TRIES: u32 = 5;
 
@@ -123,6 +126,8 @@ pub(super) struct Evidence {
     marked_generation: u32,
     /// The browser replaced the database with an empty one.
     is_data_lost: bool,
+    /// The messages are still to be counted.
+    is_uncounted: bool,
 }
 
 /// The evidence in storage, as it was read.
@@ -136,7 +141,7 @@ struct Found {
 impl Engine {
     /// Compares what storage holds with what it says of itself and with what the host knows of it. To be called once after
     /// opening, before anything is written. Nothing is changed where something is missing; a whole store that has no name yet
-    /// gets the one given.
+    /// gets the one given. Whether single messages are gone from a store of more than 20,000 is told later, by an event.
     ///
     /// # Errors
     /// What the storage reports.
@@ -144,8 +149,10 @@ impl Engine {
         self.ensure_open()?;
         let known = self.read_damage().await?;
         let found = self.read_evidence().await?;
-        let counted = self.counted_messages().await?;
         let told = self.state.borrow().positions;
+        let is_large = told > COUNTED_AT_ONCE;
+        self.evidence.borrow_mut().is_uncounted = is_large;
+        let counted = if is_large { None } else { self.counted_messages().await? };
         let damage = self.compared(&check, &found, counted.unwrap_or(told));
         let missing = counted.map_or(0, |counted| told.saturating_sub(counted));
         let damage = self.with_losses(damage, missing, known);
@@ -243,6 +250,18 @@ impl Engine {
             self.refresh_conversations().await?;
         }
         Ok(None)
+    }
+
+    /// Counts what [`Self::check_storage`] has left for later, once, and tells of messages that are missing.
+    pub(super) async fn count_later(&self) -> Result<()> {
+        if !std::mem::take(&mut self.evidence.borrow_mut().is_uncounted) {
+            return Ok(());
+        }
+        if let Some(counted) = self.counted_messages().await? {
+            let told = self.state.borrow().positions;
+            self.tell_missing_by_count(told.saturating_sub(counted));
+        }
+        Ok(())
     }
 
     async fn has_standing_conversations(&self) -> Result<bool> {

@@ -79,7 +79,7 @@ impl Engine {
             self.work_due_jobs().await?;
             self.ensure_open()?;
             if !self.grow_vector_graph() {
-                return Ok(());
+                return self.count_later().await;
             }
             self.host.clock.sleep(0.0).await;
         }
