@@ -12,6 +12,7 @@ pub mod encrypted;
 pub mod faulty;
 pub mod memory;
 pub mod range;
+pub mod reserve;
 
 #[cfg(feature = "wasm")]
 pub mod indexed_db;

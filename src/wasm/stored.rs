@@ -5,6 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::key;
 use crate::store::encrypted::{EncryptedStore, hidden_user};
 use crate::store::indexed_db::{IndexedDbStore, Lifecycle, is_listed};
+use crate::store::reserve::Reserve;
 use crate::store::{Storage, Store};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -37,10 +38,11 @@ pub(super) async fn open(
         }
     };
     let store: Rc<dyn Storage> = Rc::new(store);
-    match holder {
-        Some(holder) => Ok(Rc::new(EncryptedStore::open(store, &holder).await?)),
-        None => Ok(store),
-    }
+    let store: Rc<dyn Storage> = match holder {
+        Some(holder) => Rc::new(EncryptedStore::open(store, &holder).await?),
+        None => store,
+    };
+    Ok(Rc::new(Reserve::new(store)))
 }
 
 /// A new database must not hide one that has the user's data: it would look as if all were lost. One that holds nothing,
