@@ -110,9 +110,7 @@ export class Memory {
       streaming: false,
     };
     if (texts.length === 0) return [];
-    // With ids of their own, messages that are there already are recognised; without, a second try could double them.
-    const idempotent = (Array.isArray(messages) ? messages : [messages]).every(hasId);
-    return (await this.#write("append", request, idempotent, options.signal)) as AppendedMessage[];
+    return (await this.#write("append", request, options.signal)) as AppendedMessage[];
   }
 
   /**
@@ -140,7 +138,7 @@ export class Memory {
     };
     const { signal } = options;
     if (signal?.aborted) throw aborted(signal);
-    const [begun] = (await this.#write("append", request, false, undefined)) as [AppendedMessage];
+    const [begun] = (await this.#write("append", request, undefined)) as [AppendedMessage];
     const [copy] = fromJsonTexts<RawMessage>([text]) as [RawMessage];
     const onError = (error: unknown): void => {
       const { code, message: words, retryable } = toMemoryError(error, "engine_unavailable", "A streamed message could not be stored.");
@@ -175,7 +173,7 @@ export class Memory {
       message: toJsonTexts([message])[0],
       ...requireOptions(options, "options"),
     };
-    return (await this.#write("edit", request, hasId(message), options.signal)) as EditedMessage;
+    return (await this.#write("edit", request, options.signal)) as EditedMessage;
   }
 
   /**
@@ -194,7 +192,7 @@ export class Memory {
       messageId: requireId(messageId, "messageId"),
       ...requireOptions(options, "options"),
     };
-    return (await this.#write("remove", request, true, options.signal)) as { invalidated: Invalidated };
+    return (await this.#write("remove", request, options.signal)) as { invalidated: Invalidated };
   }
 
   /**
@@ -213,19 +211,21 @@ export class Memory {
       messageId: requireId(messageId, "messageId"),
       ...requireOptions(options, "options"),
     };
-    return (await this.#write("setActiveLeaf", request, true, options.signal)) as { invalidated: Invalidated };
+    return (await this.#write("setActiveLeaf", request, options.signal)) as { invalidated: Invalidated };
   }
 
   /** A write to a conversation, after those that were called before it. */
   #write(
     method: "append" | "edit" | "remove" | "setActiveLeaf",
     request: { conversationId: string },
-    idempotent: boolean,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const { conversationId } = request;
     const after = this.#writes.get(conversationId);
-    const call = this.#session.call(method, request, { idempotent, counts: method === "append" || method === "edit", signal, after });
+    const counts = method === "append" || method === "edit";
+    // By its name a call is known that was carried out before its answer was lost: messages without ids are not doubled.
+    const named = counts ? { ...request, call: crypto.randomUUID() } : request;
+    const call = this.#session.call(method, named, { idempotent: true, counts, signal, after });
     const tail = call.catch(() => undefined);
     this.#writes.set(conversationId, tail);
     void tail.then(() => {
@@ -392,8 +392,4 @@ export class Memory {
 
 function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
   return { ...group, hits: hits.map(({ id, seq, status, score }) => ({ id, seq, status, score })) };
-}
-
-function hasId(message: object): boolean {
-  return "id" in message && typeof message.id === "string" && message.id !== "";
 }

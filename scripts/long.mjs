@@ -4,6 +4,7 @@
 import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
 import { nodeTest, testEngines } from "./engines.mjs";
+import { testIdbFaults } from "./idb-faults.mjs";
 import { Stop, ensureChromium, main, say } from "./toolchain.mjs";
 
 /** By name: what it is, how many runs it has by default, how it is run. */
@@ -21,6 +22,11 @@ const PARTS = {
       await build();
       await nodeTest(["tests/e2e/clean-starts.test.mjs"], { CHROME_PATH: browser, RUNS: String(runs), SEED: String(seed) });
     },
+  },
+  "idb-faults": {
+    say: "A thousand faults of IndexedDB over ten thousand operations, for each seed and both back ends",
+    runs: 10,
+    run: ({ runs, seed }) => testIdbFaults({ runs, seed }),
   },
 };
 

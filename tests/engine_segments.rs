@@ -604,7 +604,7 @@ async fn carry_out(engine: &Engine, step: &Step, number: &mut usize) -> Result<(
                         conversation_id: NAMES[of].into(),
                         message_id,
                         message: message("user", &text(*number)),
-                        format: None,
+                        ..EditRequest::default()
                     })
                     .await?;
             }

@@ -27,7 +27,8 @@ fn under(parent_id: Option<&str>, messages: Vec<String>) -> AppendRequest {
 }
 
 async fn edit(engine: &Engine, message_id: &str, message: String) -> Result<Edited, Error> {
-    let request = EditRequest { conversation_id: "c".into(), message_id: message_id.into(), message, format: None };
+    let request =
+        EditRequest { conversation_id: "c".into(), message_id: message_id.into(), message, ..EditRequest::default() };
     engine.edit(request).await
 }
 

@@ -54,6 +54,8 @@ export interface Stats {
   damage: StorageDamage | null;
   /** Records outlive the page or process. */
   durable: boolean;
+  /** A newer version of the package wrote the data: it can be read, and each write rejects with `schema_too_new`. */
+  readOnly: boolean;
   /** Bytes of the search index's words and metadata, about. */
   indexBytes: number;
   /**
@@ -102,6 +104,7 @@ export interface MemoryEvents {
    * everything. `resumed`: the page came back from the browser's cache, and anything may have changed meanwhile. `damaged`:
    * stored data was lost or cannot be read. `ephemeral`: everything is gone when this private window closes. `partitioned`:
    * this frame has a storage of its own, apart from the one that the user has elsewhere.
+   * `unavailable`: the stored data was deleted from outside, or cannot be read; nothing of it is in memory any more.
    */
   storage: { state: string; conversationId?: string; damage?: StorageDamage } & Remote;
   /** Something failed that no call could report: a background job, a write of a message that is streaming, or the load of a vocabulary. */

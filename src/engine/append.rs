@@ -41,6 +41,9 @@ pub struct AppendRequest {
     pub imported: bool,
     /// They have only begun: more comes with [`Engine::update_stream`]. False by default.
     pub streaming: bool,
+    /// Names this call, for messages without ids of their own: carried out again, because its answer was lost, it answers
+    /// where they are. No other call may have the same.
+    pub call: Option<String>,
 }
 
 impl FromFields for AppendRequest {
@@ -56,6 +59,7 @@ impl FromFields for AppendRequest {
             activate: fields.take("activate"),
             imported: fields.take_or("imported", false),
             streaming: fields.take_or("streaming", false),
+            call: fields.take("call"),
         }
     }
 }
@@ -245,9 +249,12 @@ impl Engine {
         }
         let mut placed = self.place(request, prepared, known, &before, replaced)?;
         if placed.fresh.is_empty() {
+            self.remember_call(request);
             return Ok(Some((placed.appended, Invalidated::default())));
         }
         let mut commit = Commit { checks: vec![check], strict: !request.imported, ..Commit::default() };
+        let first = placed.fresh.first().map_or(0, |index| prepared[*index].record.seq);
+        self.put_call(request, first, &mut commit)?;
         let mut change = PathChange::default();
         let mut withdrawn = None;
         if let Some(leaf) = placed.turns_at {
@@ -294,6 +301,7 @@ impl Engine {
             self.acknowledge(positions);
         }
         self.state.borrow_mut().put_conversation(stored);
+        self.remember_call(request);
         for index in placed.fresh {
             self.take_message_in(&prepared[index].record);
         }
@@ -334,13 +342,15 @@ impl Engine {
         let mut is_linear = before.is_linear() && activates;
         let mut appended = Vec::with_capacity(prepared.len());
         let mut fresh = Vec::new();
+        // Where the next of the messages that an earlier try of this call stored must be.
+        let mut stored_at = request.call.as_ref().and_then(|call| known.get(&call_id(call))).map(|first| first.seq);
         for (index, message) in prepared.iter_mut().enumerate() {
             if message.own_id
                 && let Some(located) = known.get(&message.record.id)
             {
                 // What is streamed has just begun, so what is there is another message.
                 let is_same = located.content_hash == message.record.content_hash;
-                if !(is_same || located.content_hash.is_empty()) || request.streaming {
+                if !(is_same || located.content_hash.is_empty()) || (request.streaming && stored_at.is_none()) {
                     return Err(Error::new(
                         Code::Conflict,
                         format!(
@@ -353,6 +363,12 @@ impl Engine {
                     previous = located.seq;
                 }
                 appended.push(Appended { id: message.record.id.clone(), seq: located.seq, durable });
+                stored_at = stored_at.map(|next| next.max(located.seq.saturating_add(1)));
+                continue;
+            }
+            if let Some(seq) = stored_at {
+                appended.push(Appended { id: given_id(seq), seq, durable });
+                stored_at = Some(seq.saturating_add(1));
                 continue;
             }
             let parent_seq = match &request.parent_ids {
@@ -388,6 +404,25 @@ impl Engine {
         Ok(Placed { record, appended, fresh, turns_at })
     }
 
+    /// Notes where the messages of a named call begin, in place of the note of the call before.
+    fn put_call(&self, request: &AppendRequest, first: Seq, commit: &mut Commit) -> Result<()> {
+        let Some(call) = &request.call else { return Ok(()) };
+        let id = request.conversation_id.as_str();
+        let note = MessageIdRecord { seq: first, content_hash: String::new() };
+        commit.puts.push((Store::MessageIds, key![id, call_id(call).as_str()], encode(&note)?));
+        if let Some(answered) = self.calls.borrow().get(id) {
+            commit.deletes.push((Store::MessageIds, key![id, call_id(answered).as_str()]));
+        }
+        Ok(())
+    }
+
+    /// A call is answered: its note can go with the next one's.
+    fn remember_call(&self, request: &AppendRequest) {
+        if let Some(call) = &request.call {
+            self.calls.borrow_mut().insert(request.conversation_id.clone(), call.clone());
+        }
+    }
+
     /// Where the messages with these ids are: those of the call that have ids of their own, and those that they follow.
     async fn located(
         &self,
@@ -397,7 +432,8 @@ impl Engine {
     ) -> Result<SortedMap<String, MessageIdRecord>> {
         let own = prepared.iter().filter(|message| message.own_id).map(|message| message.record.id.as_str());
         let parents = request.parent_ids.iter().flatten().chain(&request.parent_id).flatten().map(String::as_str);
-        let ids: Vec<&str> = own.chain(parents).chain(edited).collect();
+        let call = request.call.as_deref().map(call_id);
+        let ids: Vec<&str> = own.chain(parents).chain(edited).chain(call.as_deref()).collect();
         let mut known = self.located_ids(&request.conversation_id, &ids).await?;
         if request.imported {
             self.locate_removed(&request.conversation_id, &ids, &mut known).await?;
@@ -512,6 +548,11 @@ impl Engine {
         entries.truncate(most);
         Ok(entries)
     }
+}
+
+/// Under this the first message that a call stored is known, until the next call is answered.
+fn call_id(call: &str) -> String {
+    format!("call:{call}")
 }
 
 /// Under this a removed message of an import is known: a hash of its id.

@@ -1,9 +1,11 @@
 //! What other tabs stored is read at once, so that what they erased is in this tab's memory no longer.
 
 use super::Engine;
+use super::event::Event;
 use super::state::{Conversation, State};
 use crate::error::{Code, Result};
 use crate::json_reader::{Fields, FromFields};
+use serde_json::json;
 
 /// What other tabs said that they changed. Nothing depends on it: every call reads what it needs from storage.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,7 @@ impl Engine {
         let read = self.read_changes(&changes).await;
         if changes.all && read.as_ref().is_err_and(|error| error.code == Code::StorageUnavailable) {
             self.forget_everything();
+            self.emit(&Event::new("storage", json!({ "state": "unavailable" })));
         }
         read
     }

@@ -215,7 +215,7 @@ impl Engine {
         };
         self.put_checkpoint(id, &stored.value, &mut commit).await?;
         self.ensure_open()?;
-        if !self.host.storage.commit(commit).await? {
+        if !self.commit_work(commit).await? {
             return Ok(Progress::Overtaken);
         }
         self.put_job(id, stored_job);

@@ -128,7 +128,7 @@ impl Engine {
         let stored = Stored::new(job)?;
         commit.puts.push((Store::Jobs, job_key(JobKind::Embed, id), stored.record()));
         self.ensure_open()?;
-        if !self.host.storage.commit(commit).await? {
+        if !self.commit_work(commit).await? {
             return Ok(Progress::Overtaken);
         }
         self.put_job(id, stored);

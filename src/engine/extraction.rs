@@ -82,7 +82,7 @@ impl Engine {
             Some(self.put_changes(&changes, &mut commit).await?)
         };
         self.ensure_open()?;
-        if !self.host.storage.commit(commit).await? {
+        if !self.commit_work(commit).await? {
             self.refresh_facts().await?;
             return Ok(Progress::Overtaken);
         }

@@ -147,6 +147,10 @@ impl Engine {
     /// What the storage reports.
     pub async fn check_storage(&self, check: StorageCheck) -> Result<Option<Damage>> {
         self.ensure_open()?;
+        if self.read_only {
+            // What a newer version says of itself cannot be judged here.
+            return Ok(None);
+        }
         let known = self.read_damage().await?;
         let found = self.read_evidence().await?;
         let told = self.state.borrow().positions;

@@ -38,7 +38,7 @@ pub(super) enum Progress {
 impl Engine {
     /// Works until no job is due. One call works at a time; others return at once.
     pub async fn work(&self) {
-        if self.working.get() {
+        if self.working.get() || self.read_only {
             return;
         }
         if let Err(error) = self.work_alone().await
@@ -55,6 +55,9 @@ impl Engine {
     pub async fn settled(&self) -> Result<()> {
         loop {
             self.ensure_open()?;
+            if self.read_only {
+                return Ok(());
+            }
             if self.working.get() {
                 self.host.clock.sleep(5.0).await;
             } else if self.next_due().is_none() && !self.is_sealing_due() {
@@ -94,12 +97,15 @@ impl Engine {
                 self.refresh_due().await?;
                 continue;
             };
+            let Some(_working) = self.take_lease().await? else { continue };
             self.refresh_due().await?;
-            while let Some((kind, conversation_id)) = self.next_due() {
+            while self.has_lease()
+                && let Some((kind, conversation_id)) = self.next_due()
+            {
                 self.ensure_open()?;
                 self.run_job(kind, &conversation_id).await?;
             }
-            if self.is_sealing_due() {
+            if self.has_lease() && self.is_sealing_due() {
                 self.seal().await?;
             }
         }
@@ -177,7 +183,7 @@ impl Engine {
             puts: vec![(Store::Jobs, job_key(kind, conversation_id), stored.record())],
             ..Commit::default()
         };
-        if self.host.storage.commit(commit).await? {
+        if self.commit_work(commit).await? {
             self.put_job(conversation_id, stored);
         } else {
             self.refresh_or_forget(conversation_id).await?;

@@ -13,6 +13,7 @@ use crate::message::{Role, Seq};
 use crate::ports::{Commit, Embedder, Key, KeyPart, Query, Record, Store};
 use crate::records::{EmbeddingRecord, FactRecord, JobKind, JobRecord, MessageRecord, MessageStatus};
 use crate::retrieval::{Document, MessageIndex};
+use crate::store::read_only::too_new;
 use crate::text_parts::MAX_PARTS;
 use serde::Serialize;
 
@@ -40,7 +41,6 @@ pub(super) const FACT_COUNTERS: &str = "facts";
 
 impl Engine {
     pub(super) async fn load_small_records(&self) -> Result<()> {
-        self.check_schema().await?;
         let stamp = self.standing_stamp().await?;
         let conversations = self.scan(Query::prefix(Store::Conversations, key![])).await?;
         let jobs = self.scan(Query::prefix(Store::Jobs, key![])).await?;
@@ -49,6 +49,7 @@ impl Engine {
             for (key, record) in &conversations {
                 match Stored::read(Store::Conversations, record) {
                     Ok(stored) => state.put_conversation(stored),
+                    Err(_) if self.read_only => return Err(too_new()),
                     Err(_) => self.note_unreadable(Store::Conversations, key),
                 }
             }
@@ -64,26 +65,18 @@ impl Engine {
         self.refresh_facts().await
     }
 
-    async fn check_schema(&self) -> Result<()> {
+    /// Whether a version of a later hundred wrote the data. A new store is given this version's number.
+    pub(super) async fn is_schema_newer(&self) -> Result<bool> {
         let key = key!["schema"];
         let found = self.host.storage.get(vec![(Store::Meta, key.clone())]).await?.pop().flatten();
         let Some(record) = found else {
             let schema = Stored::new(Schema { version: SCHEMA_VERSION })?;
             let commit = Commit { puts: vec![(Store::Meta, key, schema.record())], strict: true, ..Commit::default() };
             self.host.storage.commit(commit).await?;
-            return Ok(());
+            return Ok(false);
         };
         let version = decode::<Schema>(Store::Meta, &record)?.version;
-        if version / 100 > SCHEMA_VERSION / 100 {
-            return Err(Error::new(
-                Code::SchemaTooNew,
-                format!(
-                    "the stored data has schema {version}, this version reads up to {}; update the package",
-                    SCHEMA_VERSION / 100 * 100 + 99
-                ),
-            ));
-        }
-        Ok(())
+        Ok(version / 100 > SCHEMA_VERSION / 100)
     }
 
     pub(super) async fn scan(&self, query: Query) -> Result<Vec<(Key, Record)>> {

@@ -22,6 +22,7 @@ mod extraction;
 mod facts;
 mod integrity;
 mod jobs;
+mod lease;
 mod loading;
 mod missing_vectors;
 mod path_change;
@@ -58,11 +59,13 @@ pub use tree::{EditRequest, Edited, LeafRequest, TreeNode, Turned};
 use crate::config::Policy;
 use crate::error::{Code, Error, Result};
 use crate::ports::{Clock, Commit, Embedder, LanguageModel, Locks, Storage};
-use crate::sorted_map::SortedSet;
+use crate::sorted_map::{SortedMap, SortedSet};
+use crate::store::read_only::ReadOnlyStore;
 use crate::tokens::{Estimator, ModelCounter, ModelFamily, TokenCounter, Tokenization};
 use conversation_stamp::ConversationStamp;
 use damage::Losses;
 use integrity::Evidence;
+use lease::Lease;
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -116,6 +119,11 @@ pub struct Engine {
     /// Messages that are streamed through this engine.
     streams: Streams,
     working: Cell<bool>,
+    lease: Lease,
+    /// The named call that was last answered, by conversation.
+    calls: RefCell<SortedMap<String, String>>,
+    /// A newer version wrote the data: nothing is written.
+    read_only: bool,
     /// Segments are taken in by one call at a time, and only once.
     attaching: Turnstile,
     messages_attached: Cell<bool>,
@@ -134,7 +142,8 @@ impl Engine {
     ///
     /// # Errors
     /// `invalid_config` for a policy or user id that cannot work, `schema_too_new` when a newer version wrote the
-    /// data, and whatever the storage reports.
+    /// data in a way that cannot be read, and whatever the storage reports. Where it can be read, each write fails with
+    /// `schema_too_new`, and there is no background work.
     pub async fn open(host: Host, options: Options) -> Result<Self> {
         options.policy.validate()?;
         if options.user_id.is_empty() || options.user_id.len() > options.policy.limits.id_bytes as usize {
@@ -150,7 +159,7 @@ impl Engine {
             )
         })?;
         let state = State::new(&host, &options.policy);
-        let engine = Self {
+        let mut engine = Self {
             host,
             options,
             state: RefCell::new(state),
@@ -162,6 +171,9 @@ impl Engine {
             writes: Turnstile::default(),
             streams: Streams::default(),
             working: Cell::new(false),
+            lease: Lease::default(),
+            calls: RefCell::default(),
+            read_only: false,
             attaching: Turnstile::default(),
             messages_attached: Cell::new(false),
             vectors_attached: Cell::new(false),
@@ -170,6 +182,10 @@ impl Engine {
             closed: Cell::new(false),
             erasures: Cell::new(0),
         };
+        if engine.is_schema_newer().await? {
+            engine.read_only = true;
+            engine.host.storage = Rc::new(ReadOnlyStore(Rc::clone(&engine.host.storage)));
+        }
         engine.load_small_records().await?;
         Ok(engine)
     }

@@ -199,7 +199,7 @@ impl Engine {
 
     async fn carry_out(&self, commit: crate::ports::Commit) -> Result<Sealed> {
         self.ensure_open()?;
-        Ok(if self.host.storage.commit(commit).await? { Sealed::Changed } else { Sealed::Overtaken })
+        Ok(if self.commit_work(commit).await? { Sealed::Changed } else { Sealed::Overtaken })
     }
 
     /// Seals what is outside, or else merges. Answers how many messages are outside, too.

@@ -55,6 +55,8 @@ pub struct Stats {
     pub damage: Option<Damage>,
     /// Records outlive the process.
     pub durable: bool,
+    /// A newer version wrote the data: it can be read, and each write fails with `schema_too_new`.
+    pub read_only: bool,
     /// Memory of the search index's words and metadata, in bytes, about.
     pub index_bytes: usize,
     /// Sealed segments of the search index, as they are in storage.
@@ -119,6 +121,7 @@ impl Engine {
             persisted: usage.persisted,
             damage: self.damage(),
             durable: storage.is_durable(),
+            read_only: self.read_only,
             index_bytes: self.index_bytes(),
             segments,
             spent: state.spending.clone(),

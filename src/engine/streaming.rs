@@ -213,7 +213,7 @@ impl Engine {
     /// Ends streams whose writers are gone, as aborted; not those whose writers hold their locks all the same.
     pub(super) async fn end_lost_streams(&self, records: &mut [MessageRecord]) -> Result<()> {
         for record in records {
-            if !self.is_lost(record) {
+            if self.read_only || !self.is_lost(record) {
                 continue;
             }
             let name = self.stream_lock(&record.conversation_id, record.seq);

@@ -26,6 +26,8 @@ pub struct EditRequest {
     pub message: String,
     /// As for `append`.
     pub format: Option<String>,
+    /// As for `append`.
+    pub call: Option<String>,
 }
 
 impl FromFields for EditRequest {
@@ -37,6 +39,7 @@ impl FromFields for EditRequest {
             message_id: fields.take("messageId"),
             message: fields.take("message"),
             format: fields.take("format"),
+            call: fields.take("call"),
         }
     }
 }
@@ -118,6 +121,7 @@ impl Engine {
             conversation_id: request.conversation_id,
             messages: vec![request.message],
             format: request.format,
+            call: request.call,
             ..AppendRequest::default()
         };
         let mut prepared = self.prepare_all(&append)?;

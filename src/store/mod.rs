@@ -13,6 +13,7 @@ pub mod faulty;
 pub mod memory;
 pub mod range;
 pub mod reserve;
+pub mod read_only;
 
 #[cfg(feature = "wasm")]
 pub mod indexed_db;

@@ -21,12 +21,13 @@ use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::Seq;
 use crate::store::Storage;
+use crate::store::indexed_db::Lifecycle;
 use crate::store::memory::MemoryStore;
 use convert::{from_js, from_json, parsed, to_js_error, to_json};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{future_to_promise, spawn_local};
 
@@ -622,9 +623,11 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
         from_js(options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
     let callbacks = host::Callbacks::new(&host);
     let data_lost = Rc::new(Cell::new(false));
+    let opened: Rc<RefCell<Weak<Engine>>> = Rc::default();
     let storage: Rc<dyn Storage> = match options.storage.kind {
         StorageKind::IndexedDb => {
-            stored::open(&options.storage.name, &options.user_id, callbacks.key_holder(), &data_lost).await?
+            let watching = watching(Rc::clone(&opened), Rc::clone(&data_lost));
+            stored::open(&options.storage.name, &options.user_id, callbacks.key_holder(), watching).await?
         }
         StorageKind::Memory => Rc::new(handle.map(|handle| handle.0).unwrap_or_default()),
     };
@@ -640,12 +643,28 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
     let options =
         Options { user_id: options.user_id, tokenizer: options.tokenizer, policy: convert::policy(options.policy)? };
     let engine = Rc::new(Engine::open(host, options).await?);
+    *opened.borrow_mut() = Rc::downgrade(&engine);
     if data_lost.get() {
         engine.note_data_lost();
     }
     let retry = Rc::new(RefCell::new(None));
     work(Rc::clone(&engine), Rc::clone(&retry));
     Ok(JsEngine { engine, retry })
+}
+
+/// Where the browser closed the database, or another tab deletes it, the engine looks whether its data is still there.
+/// Sets `data_lost` where the browser says that it found the database damaged and replaced it with an empty one.
+fn watching(opened: Rc<RefCell<Weak<Engine>>>, data_lost: Rc<Cell<bool>>) -> impl Fn(Lifecycle) + Clone {
+    move |event| {
+        data_lost.set(data_lost.get() || matches!(event, Lifecycle::Upgraded { data_lost: true, .. }));
+        let engine = opened.borrow().upgrade().filter(|engine| !engine.is_closed());
+        if let (Lifecycle::Blocking { deleting: true } | Lifecycle::Terminated, Some(engine)) = (event, engine) {
+            spawn_local(async move {
+                // What fails is told by an event, and by the next call.
+                let _ = engine.catch_up(CatchUp { all: true, ..CatchUp::default() }).await;
+            });
+        }
+    }
 }
 
 /// Works in the background until nothing is due, and comes back when a failed job may be tried again.

@@ -7,11 +7,9 @@ use crate::store::encrypted::{EncryptedStore, hidden_user};
 use crate::store::indexed_db::{IndexedDbStore, Lifecycle, is_listed};
 use crate::store::reserve::Reserve;
 use crate::store::{Storage, Store};
-use std::cell::Cell;
 use std::rc::Rc;
 
-/// Opens a user's database, and makes one where there is none. Sets `data_lost` where the browser says that it found it
-/// damaged and replaced it with an empty one.
+/// Opens a user's database, and makes one where there is none; `watching` is told what happens to it.
 ///
 /// # Errors
 /// [`Code::StorageKeyWrong`] when the user's data is stored with another key, or with one and none is given, or without.
@@ -19,22 +17,18 @@ pub(super) async fn open(
     app: &str,
     user_id: &str,
     holder: Option<JsKeyHolder>,
-    data_lost: &Rc<Cell<bool>>,
+    watching: impl Fn(Lifecycle) + Clone + 'static,
 ) -> Result<Rc<dyn Storage>> {
     let escaped = |text: &str| text.replace('%', "%25").replace(':', "%3A");
     // Colons of either are written `%3A`, so that no two pairs share a database, and none has three parts.
     let plain = format!("{}:{}", escaped(app), escaped(user_id));
     let sealed = format!("{}:sealed:{}", escaped(app), hidden_user(app, user_id));
     let (name, other) = if holder.is_some() { (sealed, plain) } else { (plain, sealed) };
-    let listener = {
-        let data_lost = Rc::clone(data_lost);
-        move |event| data_lost.set(data_lost.get() || matches!(event, Lifecycle::Upgraded { data_lost: true, .. }))
-    };
-    let store = match IndexedDbStore::open_existing_with(&name, listener.clone()).await? {
+    let store = match IndexedDbStore::open_existing_with(&name, watching.clone()).await? {
         Some(store) => store,
         None => {
             refuse_other(&other, holder.is_some()).await?;
-            IndexedDbStore::open_with(&name, listener).await?
+            IndexedDbStore::open_with(&name, watching).await?
         }
     };
     let store: Rc<dyn Storage> = Rc::new(store);

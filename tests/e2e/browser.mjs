@@ -14,7 +14,7 @@ export function browserOptions(switches = []) {
   };
 }
 
-/** A browser; close it when done. */
-export function launchBrowser(switches = []) {
-  return chromium.launch(browserOptions(switches));
+/** A browser; close it when done. With `keepPages`, pages that are left stay in its cache, as they do for people. */
+export function launchBrowser(switches = [], { keepPages = false } = {}) {
+  return chromium.launch({ ...browserOptions(switches), ignoreDefaultArgs: keepPages ? ["--disable-back-forward-cache"] : [] });
 }

@@ -15,16 +15,16 @@ export const BACK_ENDS = { leveldb: [], sqlite: ["--enable-features=IdbSqliteBac
 
 /**
  * A site and a browser. `script` is run in each page, behind the import of the package as `throughline`; `worker` is the
- * script of `/worker.js`.
+ * script of `/worker.js`. With `keepPages`, pages that are left can come back as they were.
  */
-export async function openSite({ script = "", worker = "", switches = [] } = {}) {
+export async function openSite({ script = "", worker = "", switches = [], keepPages = false } = {}) {
   const site = mkdtempSync(join(tmpdir(), "throughline-pages-"));
   const imported = `import * as throughline from "/throughline/index.js";\n`;
   for (const name of ["index", "other"]) writeFileSync(join(site, `${name}.html`), `<!doctype html><title>t</title><script type="module" src="page.js"></script>`);
   writeFileSync(join(site, "page.js"), `${imported}globalThis.throughline = throughline;\n${script}\ndocument.title = "ready";`);
   writeFileSync(join(site, "worker.js"), `${imported}${worker}`);
   const server = await serve({ port: 0, mounts: { "/throughline/": join(root, "dist"), "/": site } });
-  const browser = await launchBrowser(switches);
+  const browser = await launchBrowser(switches, { keepPages });
   const context = await browser.newContext();
   return {
     url: server.url,

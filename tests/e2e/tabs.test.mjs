@@ -4,10 +4,31 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BACK_ENDS, openSite } from "./pages.mjs";
 
+/** Summary updates that each of three tries. */
+const ROUNDS = 150;
 /** How long others may take to show what was stored. */
 const SECOND_MS = 1_000;
 
-const script = `
+/** Runs in pages and in the worker: a message and a forced summary, again and again. */
+const summarising = `
+  const sections = { goal: ["Ship"], confirmed: ["The port is 8471"], decisions: [], constraints: [], failed: [], open: [], next: [], identifiers: ["8471"] };
+  const languageModel = { contextWindow: 32000, generate: async () => JSON.stringify(sections) };
+  const policy = { budget: { recentTokens: 1 }, compaction: { automatic: false }, facts: { extract: false } };
+  globalThis.withModel = (userId) => throughline.createMemory({ userId, tokenizer: "estimate", languageModel, policy });
+  globalThis.summarise = async (memory, rounds) => {
+    const versions = [];
+    const codes = [];
+    let appended = 0;
+    memory.on("compaction", ({ version, remote }) => remote || versions.push(version));
+    for (let round = 0; round < rounds; round += 1) {
+      appended += (await memory.append("c", { role: "user", content: "The port is 8471, again. ".repeat(20) })).length;
+      await memory.compact("c", { force: true }).catch(({ code }) => codes.push(code));
+    }
+    return { versions, codes, appended };
+  };`;
+
+const script = `${summarising}
+  globalThis.openWithModel = async (userId) => (globalThis.memory = await withModel(userId));
   globalThis.open = async (userId) => {
     globalThis.memory = await throughline.createMemory({ userId, tokenizer: "estimate" });
     globalThis.heard = [];
@@ -15,17 +36,23 @@ const script = `
       memory.on(name, (payload) => heard.push({ name, at: Date.now(), ...payload }));
     }
   };
-  globalThis.startWorker = (userId) => new Promise((resolve, reject) => {
-    const policy = trustedTypes.createPolicy("own", { createScriptURL: (url) => url });
-    globalThis.worker = new Worker(policy.createScriptURL("/worker.js"), { type: "module" });
+  globalThis.summariseInWorker = (rounds) => new Promise((resolve) => {
+    worker.onmessage = ({ data }) => data.versions && resolve(data);
+    worker.postMessage({ rounds });
+  });
+  globalThis.startWorker = (userId, isSummarising = false) => new Promise((resolve, reject) => {
+    globalThis.trusted ??= trustedTypes.createPolicy("own", { createScriptURL: (url) => url });
+    globalThis.worker = new Worker(trusted.createScriptURL("/worker.js"), { type: "module" });
     worker.onerror = reject;
     worker.onmessage = ({ data }) => data === "open" ? resolve() : heardInWorker.push(data);
     globalThis.heardInWorker = [];
-    worker.postMessage(userId);
+    worker.postMessage({ userId, isSummarising });
   });`;
-const worker = `
-  onmessage = async ({ data: userId }) => {
-    const memory = await throughline.createMemory({ userId, tokenizer: "estimate" });
+const worker = `${summarising}
+  let memory;
+  onmessage = async ({ data: { userId, isSummarising, rounds } }) => {
+    if (rounds !== undefined) return postMessage(await summarise(memory, rounds));
+    memory = isSummarising ? await withModel(userId) : await throughline.createMemory({ userId, tokenizer: "estimate" });
     memory.on("append", (payload) => postMessage({ name: "append", at: Date.now(), ...payload }));
     postMessage("open");
   };`;
@@ -110,6 +137,26 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
       await heard(other, 1);
       assert.deepEqual(await stranger.evaluate(() => globalThis.heard), []);
       await stranger.close();
+    });
+
+    test("two pages and a worker summarise one conversation at once: no update is lost, and every loser is told", async () => {
+      const pages = [one, other];
+      await one.evaluate(() => globalThis.startWorker("summaries", true));
+      await Promise.all(pages.map((page) => page.evaluate(() => globalThis.openWithModel("summaries"))));
+      await one.evaluate(() => memory.conversations.create({ id: "c" }));
+      const told = await Promise.all([
+        ...pages.map((page) => page.evaluate((rounds) => globalThis.summarise(memory, rounds), ROUNDS)),
+        one.evaluate((rounds) => globalThis.summariseInWorker(rounds), ROUNDS),
+      ]);
+      const summary = await one.evaluate(() => memory.summary("c"));
+      assert.ok(summary.version > ROUNDS, `${summary.version} updates`);
+      const updates = told.flatMap(({ versions }) => versions);
+      // Each version was made by one of them, and none twice.
+      assert.deepEqual(updates.sort((a, b) => a - b), Array.from({ length: summary.version }, (_, n) => n + 1));
+      assert.deepEqual(told.flatMap(({ codes }) => codes).filter((code) => code !== "storage_conflict"), []);
+      const { length } = await other.evaluate(() => memory.history("c"));
+      assert.equal(length, told.reduce((sum, { appended }) => sum + appended, 0));
+      assert.equal(length, 3 * ROUNDS);
     });
   });
 }

@@ -8,7 +8,7 @@ import { currentGeneration, isAlive } from "../../dist/engine-instance.js";
 import { guardedQueueMicrotask } from "../../dist/microtask-guard.js";
 
 const { Engine, MemoryStoreHandle } = glue;
-const original = { append: Engine.prototype.append, history: Engine.prototype.history, stats: Engine.prototype.stats, open: Engine.open };
+const original = { addFact: Engine.prototype.addFact, append: Engine.prototype.append, history: Engine.prototype.history, stats: Engine.prototype.stats, open: Engine.open };
 
 afterEach(() => {
   const { open, ...methods } = original;
@@ -53,9 +53,8 @@ for (const [kind, fail] of [["a synchronous", () => { throw trap(); }], ["an asy
   test(`${kind} trap in a call that must not run twice rejects with engine_panicked, and the next call works`, async () => {
     const memory = await openWithoutDatabase();
     let traps = 0;
-    Engine.prototype.append = () => { traps += 1; return fail(); };
-    const chat = await memory.conversations.create();
-    await assert.rejects(memory.append(chat.id, { role: "user", content: "no id" }), (error) => {
+    Engine.prototype.addFact = () => { traps += 1; return fail(); };
+    await assert.rejects(memory.facts.add({ fact: "I like tea.", category: "preference" }), (error) => {
       assert.ok(error.cause instanceof WebAssembly.RuntimeError);
       return isMemoryError(error, "engine_panicked") && !error.retryable;
     });
@@ -65,19 +64,22 @@ for (const [kind, fail] of [["a synchronous", () => { throw trap(); }], ["an asy
   });
 }
 
-test("an append whose messages have ids is tried again, once", async () => {
+test("an append is tried again, once, under the same name, with ids of its messages or without", async () => {
   const memory = await openWithoutDatabase();
-  let traps = 0;
-  Engine.prototype.append = () => { traps += 1; return trapInMicrotask(); };
-  await assert.rejects(memory.append("c", { id: "a", role: "user", content: "x" }), (error) => isMemoryError(error, "engine_panicked"));
-  assert.equal(traps, 2);
+  for (const message of [{ id: "a", role: "user", content: "x" }, { role: "user", content: "x" }]) {
+    const calls = [];
+    Engine.prototype.append = (request) => { calls.push(JSON.parse(request).call); return trapInMicrotask(); };
+    await assert.rejects(memory.append("c", message), (error) => isMemoryError(error, "engine_panicked"));
+    assert.equal(calls.length, 2);
+    assert.ok(calls[0].length > 30 && calls[0] === calls[1]);
+  }
   await memory.close();
 });
 
 test("a trap rejects every call that was waiting, of every memory, and all go on afterwards", async () => {
   const memories = await Promise.all([openWithoutDatabase(), openWithoutDatabase()]);
-  Engine.prototype.append = () => new Promise(() => {});
-  const waiting = memories.map((memory) => memory.append("c", { role: "user", content: "x" }).catch((error) => error.code));
+  Engine.prototype.addFact = () => new Promise(() => {});
+  const waiting = memories.map((memory) => memory.facts.add({ fact: "I like tea.", category: "preference" }).catch((error) => error.code));
   await new Promise(setImmediate);
   guardedQueueMicrotask(() => { throw trap(); });
   assert.deepEqual(await Promise.all(waiting), ["engine_panicked", "engine_panicked"]);

@@ -2,9 +2,10 @@
 
 use super::failure::Failure;
 use super::lifecycle::{Lifecycle, Listener};
-use super::timer::within;
+use super::timer::{sleep, within};
 use crate::error::{Code, Error};
 use crate::store::Store;
+use crate::store::read_only::too_new;
 use idb::event::VersionChangeEvent;
 use idb::request::{DeleteDatabaseRequest, OpenDatabaseRequest};
 use idb::{Database, DatabaseEvent, Event, Factory, ObjectStoreParams, Request};
@@ -21,6 +22,9 @@ use web_sys::IdbDatabase;
 /// raises it by one; a change that it cannot starts the next hundred. So a user can go back to an older build of the
 /// same hundred.
 pub const SCHEMA_VERSION: u32 = 100;
+
+/// Pauses between tries where the browser lost its storage: Safari has been seen to need some hundred milliseconds.
+pub(super) const PAUSES_MS: [f64; 3] = [0.0, 100.0, 500.0];
 
 /// How long opening and deleting may take.
 const OPEN_LIMIT_MS: f64 = 3_000.0;
@@ -44,13 +48,25 @@ pub(super) struct Connection {
     watched: Database,
     database: IdbDatabase,
     state: Rc<Cell<State>>,
+    is_newer: bool,
 }
 
 impl Connection {
+    /// As [`Self::open`], and again after a moment where the browser lost its storage.
+    pub(super) async fn open_patiently(name: &str, create: bool, listener: &Listener) -> Result<Self, Failure> {
+        for pause_ms in PAUSES_MS {
+            match Self::open(name, create, listener).await {
+                Err(failure) if failure.is_connection_lost() => sleep(pause_ms).await,
+                opened => return opened,
+            }
+        }
+        Self::open(name, create, listener).await
+    }
+
     /// Opens a database; with `create`, makes one where there is none.
     ///
     /// Without an answer in time it tries once more: Safari has been seen to lose the first request of a process.
-    pub(super) async fn open(name: &str, create: bool, listener: &Listener) -> Result<Self, Failure> {
+    async fn open(name: &str, create: bool, listener: &Listener) -> Result<Self, Failure> {
         let outcome = match Opening::start(name, Some(SCHEMA_VERSION), create, listener)?.wait().await {
             Err(Unanswered::Silent) => Opening::start(name, Some(SCHEMA_VERSION), create, listener)?.wait().await,
             outcome => outcome,
@@ -64,24 +80,22 @@ impl Connection {
         }
     }
 
-    /// Opens a database of a later layout, if it is of the same hundred.
+    /// Opens a database of a later layout. One of a later hundred can only be read.
     async fn open_newer(name: &str, listener: &Listener) -> Result<Self, Failure> {
-        let database = Opening::start(name, None, false, listener)?.wait().await?;
-        let version = database.version()?;
-        if version / 100 > SCHEMA_VERSION / 100 {
-            database.close();
-            return Err(Failure::Exception("VersionError".to_owned()));
-        }
-        Self::watch(database, listener)
+        Self::watch(Opening::start(name, None, false, listener)?.wait().await?, listener)
     }
 
     fn watch(database: Database, listener: &Listener) -> Result<Self, Failure> {
         // The same connection in both types: idb keeps its own to itself.
         let database: IdbDatabase = database.into();
         let mut watched = Database::from(database.clone());
+        let is_newer = watched.version()? / 100 > SCHEMA_VERSION / 100;
         let missing = Store::ALL.iter().any(|store| !watched.store_names().iter().any(|name| name == store.name()));
         if missing {
             watched.close();
+            if is_newer {
+                return Err(too_new().into());
+            }
             return Err(Error::corrupt(
                 "the database lacks stores that this version needs; export what can be read, erase the user and import it",
             )
@@ -106,7 +120,12 @@ impl Connection {
                 listener(Lifecycle::Terminated);
             }
         });
-        Ok(Self { watched, database, state })
+        Ok(Self { watched, database, state, is_newer })
+    }
+
+    /// The layout is of a later hundred: what this code does not know must not be harmed by what it writes.
+    pub(super) fn is_newer(&self) -> bool {
+        self.is_newer
     }
 
     /// The connection itself.

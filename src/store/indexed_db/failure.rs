@@ -2,10 +2,11 @@
 //! and their texts may name databases and so users.
 
 use crate::error::{Code, Error};
+use crate::store::read_only::too_new;
 use js_sys::Reflect;
 use wasm_bindgen::JsValue;
 
-/// Why an operation failed. Whatever it was, nothing of it was committed.
+/// Why an operation failed. Nothing of it was committed, unless it failed while it was being committed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// An exception of IndexedDB, by its name; empty where the browser gave none.
@@ -37,14 +38,19 @@ impl Failure {
     ///
     /// A closed connection throws `InvalidStateError` or aborts its transactions with `AbortError` or nothing; Safari's
     /// lost server and Chromium's backing store say `UnknownError`; after a full disk Firefox fails the next transaction
-    /// once with `InvalidStateError`.
+    /// once with `InvalidStateError`. `TimeoutError` is our own word too, for a browser that says nothing.
     pub(super) fn is_connection_lost(&self) -> bool {
         match self {
             Self::Exception(name) => {
-                matches!(name.as_str(), "" | "AbortError" | "InvalidStateError" | "UnknownError")
+                matches!(name.as_str(), "" | "AbortError" | "InvalidStateError" | "TimeoutError" | "UnknownError")
             }
             Self::Deleted | Self::Known(_) => false,
         }
+    }
+
+    /// The browser said nothing in time.
+    pub(super) fn silent() -> Self {
+        Self::Exception("TimeoutError".to_owned())
     }
 }
 
@@ -54,6 +60,15 @@ pub(super) fn deleted() -> Error {
         Code::StorageUnavailable,
         "the stored data was deleted while it was open, by another tab or by clearing site data; open the memory again \
          to start anew",
+    )
+}
+
+/// A write failed while it was being committed, and so did every look whether it was.
+pub(super) fn unknown() -> Error {
+    Error::new(
+        Code::StorageUnavailable,
+        "the browser lost its storage during a write, and whether it was carried out cannot be told at the moment: reload \
+         the page and look before writing it again",
     )
 }
 
@@ -85,14 +100,11 @@ fn from_exception(name: &str) -> Error {
             Code::StorageQuotaExceeded,
             "the storage is full; nothing was written: delete conversations or free space on the device, and try again",
         ),
-        "VersionError" => (
-            Code::SchemaTooNew,
-            "the stored data was written by a newer version of this app; reload the page to get that version",
-        ),
+        "VersionError" => return too_new(),
         "SecurityError" => {
             (Code::StorageUnavailable, "this page may not use storage; allow site data for it, or use memory storage")
         }
-        "InvalidStateError" | "UnknownError" | "AbortError" | "TransactionInactiveError" | "" => (
+        "InvalidStateError" | "UnknownError" | "AbortError" | "TimeoutError" | "TransactionInactiveError" | "" => (
             Code::StorageUnavailable,
             "the browser cannot use its storage at the moment; nothing was written: reload the page, and free space on \
              the device if it happens again",

@@ -19,7 +19,7 @@ use super::{Commit, Key, Query, Record, Storage, StorageUsage, Store};
 use crate::error::{Code, Error, Result};
 use crate::ports::Pending;
 use crate::sorted_map::SortedSet;
-use connection::{Connection, State};
+use connection::{Connection, PAUSES_MS, State};
 use failure::Failure;
 use idb::CursorDirection;
 use js_sys::{Array, Promise, Reflect};
@@ -27,6 +27,7 @@ use lifecycle::Listener;
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::rc::Rc;
+use timer::sleep;
 use transaction::{Mode, Transaction};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -34,9 +35,13 @@ use web_sys::IdbRequest;
 
 /// An open database.
 ///
-/// A connection that the browser closed is opened again once, and the call that met it is repeated, because nothing of
-/// it was committed. A database that was deleted meanwhile is not made anew: every later call fails. A `destroy` that
-/// failed, because another tab holds the database, can be called again.
+/// A connection that the browser closed is opened again, and the call that met it is repeated, up to three times with
+/// pauses. A commit whose answer was lost is carried out once: where its checks do not hold any more, but what it wrote is
+/// there, it was carried out before. A database that was deleted meanwhile is not made anew: every later call fails. A
+/// `destroy` that failed, because another tab holds the database, can be called again.
+///
+/// A database whose layout is of a later hundred of [`SCHEMA_VERSION`] can be read; each commit that writes fails with
+/// [`Code::SchemaTooNew`].
 pub struct IndexedDbStore {
     name: String,
     listener: Listener,
@@ -52,7 +57,7 @@ impl IndexedDbStore {
     /// # Errors
     /// [`Code::StorageUnavailable`] without IndexedDB, or when it does not answer within 3 seconds, twice;
     /// [`Code::StorageBlocked`] when another tab has held back an upgrade for 3 seconds; [`Code::SchemaTooNew`] when the
-    /// stores' layout is of a later hundred of [`SCHEMA_VERSION`].
+    /// stores' layout is of a later hundred of [`SCHEMA_VERSION`] and lacks a store.
     pub async fn open(name: &str) -> Result<Self> {
         Self::open_with(name, |_| ()).await
     }
@@ -63,11 +68,11 @@ impl IndexedDbStore {
     /// As [`IndexedDbStore::open`].
     pub async fn open_with(name: &str, listener: impl Fn(Lifecycle) + 'static) -> Result<Self> {
         let listener: Listener = Rc::new(listener);
-        let connection = Connection::open(name, true, &listener).await?;
+        let connection = Connection::open_patiently(name, true, &listener).await?;
         Ok(Self::on(connection, name, listener))
     }
 
-    /// Opens a database that is there; `None` where there is none, and none is made.
+    /// Opens a database that is there, as [`IndexedDbStore::open_with`] does; `None` where there is none, and none is made.
     ///
     /// # Errors
     /// As [`IndexedDbStore::open`].
@@ -81,7 +86,7 @@ impl IndexedDbStore {
     /// As [`IndexedDbStore::open`].
     pub async fn open_existing_with(name: &str, listener: impl Fn(Lifecycle) + 'static) -> Result<Option<Self>> {
         let listener: Listener = Rc::new(listener);
-        match Connection::open(name, false, &listener).await {
+        match Connection::open_patiently(name, false, &listener).await {
             Err(Failure::Deleted) => Ok(None),
             opened => Ok(Some(Self::on(opened?, name, listener))),
         }
@@ -116,7 +121,7 @@ impl IndexedDbStore {
             State::Deleted => return Err(failure::deleted()),
             State::Lost => {}
         }
-        let opened = Connection::open(&self.name, false, &self.listener).await;
+        let opened = Connection::open_patiently(&self.name, false, &self.listener).await;
         self.check_open()?;
         let found = match opened {
             Err(Failure::Deleted) => {
@@ -132,20 +137,23 @@ impl IndexedDbStore {
         Ok(Rc::clone(&connection))
     }
 
-    /// Carries out an operation, once more on a new connection when the first was lost. An operation that fails has
-    /// committed nothing.
+    /// Carries out an operation, again on a new connection when the one before was lost.
     async fn run<T>(&self, operation: impl AsyncFn(&Connection) -> std::result::Result<T, Failure>) -> Result<T> {
-        let connection = self.connect().await?;
-        match operation(&connection).await {
-            Err(failure) if failure.is_connection_lost() || failure.is_too_late() => {
-                if failure.is_connection_lost() && connection.state() == State::Open {
-                    connection.set_state(State::Lost);
-                }
-                drop(connection);
-                let connection = self.connect().await?;
-                Ok(operation(&connection).await?)
+        let mut pauses = PAUSES_MS.iter();
+        loop {
+            let connection = self.connect().await?;
+            let failure = match operation(&connection).await {
+                Err(failure) if failure.is_connection_lost() || failure.is_too_late() => failure,
+                outcome => return Ok(outcome?),
+            };
+            if failure.is_connection_lost() && connection.state() == State::Open {
+                connection.set_state(State::Lost);
             }
-            outcome => Ok(outcome?),
+            drop(connection);
+            match pauses.next() {
+                Some(pause_ms) => sleep(*pause_ms).await,
+                None => return Err(failure.into()),
+            }
         }
     }
 
@@ -219,27 +227,39 @@ impl IndexedDbStore {
         stores.extend(commit.puts.iter().map(|(store, _, _)| *store));
         stores.extend(commit.deletes.iter().chain(&commit.delete_prefixes).map(|(store, _)| *store));
         if stores.is_empty() {
-            if !commit.strict {
+            if !commit.strict || self.connect().await?.is_newer() {
                 self.connect().await?;
                 return Ok(true);
             }
             stores.insert(Store::Meta);
         }
         let mode = if commit.strict { Mode::WriteStrict } else { Mode::Write };
-        self.run(async |connection| {
-            let transaction = Transaction::begin(connection, &stores, mode)?;
-            if !checks_hold(&transaction, &commit).await? {
-                transaction.undo().await;
-                return Ok(false);
-            }
-            if let Err(failure) = write(&transaction, &commit).await {
-                transaction.undo().await;
-                return Err(failure);
-            }
-            transaction.committed().await?;
-            Ok(true)
-        })
-        .await
+        // The answer to an earlier try was lost while it was being committed.
+        let is_unknown = Cell::new(false);
+        let outcome = self
+            .run(async |connection| {
+                if connection.is_newer() {
+                    return Err(super::read_only::too_new().into());
+                }
+                let transaction = Transaction::begin(connection, &stores, mode)?;
+                if !checks_hold(&transaction, &commit).await? {
+                    let is_done = is_unknown.get() && is_written(&transaction, &commit).await?;
+                    transaction.undo().await;
+                    return Ok(is_done);
+                }
+                if let Err(failure) = write(&transaction, &commit).await {
+                    transaction.undo().await;
+                    return Err(failure);
+                }
+                let committed = transaction.committed().await;
+                is_unknown.set(is_unknown.get() || committed.as_ref().is_err_and(Failure::is_connection_lost));
+                committed.map(|()| true)
+            })
+            .await;
+        match outcome {
+            Err(_) if is_unknown.get() => Err(failure::unknown()),
+            outcome => outcome,
+        }
     }
 
     async fn delete_database(&self) -> Result<()> {
@@ -295,19 +315,40 @@ async fn read_runs(
     Ok(Some(records))
 }
 
-/// Reads what the checks ask for, in one batch, and compares.
 async fn checks_hold(transaction: &Transaction, commit: &Commit) -> std::result::Result<bool, Failure> {
-    let mut requests = Vec::with_capacity(commit.checks.len());
-    for check in &commit.checks {
-        let request: IdbRequest = transaction.store(check.store)?.get(value::key_to_js(&check.key))?.into();
+    let checks = commit.checks.iter().map(|check| (check.store, &check.key, check.body.as_ref())).collect();
+    bodies_are(transaction, checks).await
+}
+
+/// Whether an earlier try of this commit was carried out, though its checks do not hold now: what it put beside the
+/// records that it checks, which others may have written since, is there to the letter.
+async fn is_written(transaction: &Transaction, commit: &Commit) -> std::result::Result<bool, Failure> {
+    let is_checked =
+        |store: Store, key: &Key| commit.checks.iter().any(|check| check.store == store && check.key == *key);
+    let all = || commit.puts.iter().map(|(store, key, record)| (*store, key, Some(&record.body)));
+    let mut own: Vec<_> = all().filter(|(store, key, _)| !is_checked(*store, key)).collect();
+    if own.is_empty() {
+        own = all().collect();
+    }
+    Ok(!own.is_empty() && bodies_are(transaction, own).await?)
+}
+
+/// Reads records in one batch, and compares.
+async fn bodies_are(
+    transaction: &Transaction,
+    expected: Vec<(Store, &Key, Option<&String>)>,
+) -> std::result::Result<bool, Failure> {
+    let mut requests = Vec::with_capacity(expected.len());
+    for (store, key, _) in &expected {
+        let request: IdbRequest = transaction.store(*store)?.get(value::key_to_js(key))?.into();
         requests.push(request);
     }
     // Requests are answered in order: after the last, all are.
     if let Some(last) = requests.last() {
         transaction.answered(last).await?;
     }
-    for (check, request) in commit.checks.iter().zip(&requests) {
-        if value::body_from_js(&request.result()?) != check.body {
+    for ((_, _, body), request) in expected.iter().zip(&requests) {
+        if value::body_from_js(&request.result()?).as_ref() != *body {
             return Ok(false);
         }
     }

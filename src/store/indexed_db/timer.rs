@@ -24,6 +24,11 @@ pub(super) async fn within<T>(limit_ms: f64, mut future: impl Future<Output = T>
     None
 }
 
+/// Waits.
+pub(super) async fn sleep(ms: f64) {
+    Timer::new(ms).await;
+}
+
 /// Resolves after its time; stops the platform's timer when dropped.
 ///
 /// Not a promise: one that never resolves would keep its handlers for ever.

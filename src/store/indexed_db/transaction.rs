@@ -27,6 +27,12 @@ use web_sys::{Event, IdbDatabase, IdbRequest, IdbTransaction};
 /// transaction holds them until it wakes.
 const START_LIMIT_MS: f64 = 5_000.0;
 
+/// How long a transaction may take from there on, between two signs of life.
+const ANSWER_LIMIT_MS: f64 = 5_000.0;
+
+/// How long the end of a transaction that was aborted is waited for.
+const ABORT_LIMIT_MS: f64 = 1_000.0;
+
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(extends = IdbDatabase)]
@@ -159,18 +165,10 @@ impl Transaction {
         let first = self.progress.answers.get() == 0;
         let expected = self.progress.answers.get() + 1;
         request.set_onsuccess(self.on_answer.as_ref().map(|closure| closure.as_ref().unchecked_ref()));
-        if first {
-            let mut reached = pin!(self.progress.reach(expected));
-            if within(START_LIMIT_MS, &mut reached).await.is_none() {
-                // A transaction that cannot be aborted any more is about to end.
-                if self.raw.abort().is_ok() {
-                    self.progress.reach(u32::MAX).await;
-                    return Err(busy().into());
-                }
-                reached.await;
-            }
-        } else {
-            self.progress.reach(expected).await;
+        let limit_ms = if first { START_LIMIT_MS } else { ANSWER_LIMIT_MS };
+        if within(limit_ms, pin!(self.progress.reach(expected))).await.is_none() && self.raw.abort().is_ok() {
+            self.end().await;
+            return Err(if first { busy().into() } else { Failure::silent() });
         }
         request.set_onsuccess(None);
         if self.progress.answers.get() >= expected {
@@ -200,12 +198,21 @@ impl Transaction {
     pub(super) async fn undo(&self) {
         // It fails only when the transaction has ended.
         let _ = self.raw.abort();
-        self.progress.reach(u32::MAX).await;
+        self.end().await;
     }
 
-    /// Waits for the end, and demands that it be a commit.
+    /// Waits for the end of what was aborted. A browser that does not tell it will not commit it either.
+    async fn end(&self) {
+        within(ABORT_LIMIT_MS, pin!(self.progress.reach(u32::MAX))).await;
+    }
+
+    /// Waits for the end, and demands that it be a commit. Without an end in time, it may still come: who writes must look.
     pub(super) async fn committed(&self) -> Result<(), Failure> {
-        self.progress.reach(u32::MAX).await;
+        if within(ANSWER_LIMIT_MS, pin!(self.progress.reach(u32::MAX))).await.is_none() {
+            // It fails where it is being committed.
+            let _ = self.raw.abort();
+            return Err(Failure::silent());
+        }
         self.progress.failure().map_or(Ok(()), Err)
     }
 }
