@@ -138,6 +138,7 @@ async fn a_commit_whose_answer_was_lost_is_carried_out_once() {
         commit
     };
     for number in 1..=2_u32 {
+        let before = body(&store).await;
         // The second time another tab writes to the checked record before anybody looks.
         script(&format!(
             "const proto = IDBDatabase.prototype;
@@ -155,7 +156,6 @@ async fn a_commit_whose_answer_was_lost_is_carried_out_once() {
              }};"
         ))
         .await;
-        let before = body(&store).await;
         assert_eq!(store.commit(step(number, before.clone())).await, Ok(true));
         assert_eq!(store.count(Store::Facts, key![]).await, Ok(u64::from(number)));
         // One that was not carried out before is refused as ever.
