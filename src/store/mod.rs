@@ -12,8 +12,8 @@ pub mod encrypted;
 pub mod faulty;
 pub mod memory;
 pub mod range;
-pub mod reserve;
 pub mod read_only;
+pub mod reserve;
 
 #[cfg(feature = "wasm")]
 pub mod indexed_db;
