@@ -75,8 +75,7 @@ fn a_named_call_whose_answer_was_lost_is_not_carried_out_twice() {
         conversation(&engine, "c").await;
         let before = engine.append(named("first", vec![message("user", "zero")])).await.unwrap();
         assert_eq!(before[0].seq, 1);
-        let messages =
-            vec![message("user", "one"), message_with_id("own", "assistant", "two"), message("user", "three")];
+        let messages = [message("user", "one"), message_with_id("own", "assistant", "two"), message("user", "three")];
         for (call, replaced) in [("lost", false), ("replaced", true)] {
             store.script_commits([Fault::FailAfter(Code::StorageUnavailable)]);
             let messages: Vec<String> = messages.iter().map(|text| text.replace("own", call)).collect();
