@@ -6,6 +6,8 @@ import { build } from "./build.mjs";
 import { nodeTest, testEngines } from "./engines.mjs";
 import { testIdbFaults } from "./idb-faults.mjs";
 import { Stop, ensureChromium, main, say } from "./toolchain.mjs";
+import { testEngines } from "./engines.mjs";
+import { Stop, main, run, say } from "./toolchain.mjs";
 
 /** By name: what it is, how many runs it has by default, how it is run. */
 const PARTS = {
@@ -22,6 +24,10 @@ const PARTS = {
       await build();
       await nodeTest(["tests/e2e/clean-starts.test.mjs"], { CHROME_PATH: browser, RUNS: String(runs), SEED: String(seed) });
     },
+  erasure: {
+    say: "Erasing at any moment of what else is under way",
+    runs: 1_000,
+    run: ({ runs }) => run("cargo", ["test", "--test", "erasure_races"], { env: { ERASURE_SEEDS: String(runs) } }),
   },
   "idb-faults": {
     say: "A thousand faults of IndexedDB over ten thousand operations, for each seed and both back ends",

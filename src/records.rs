@@ -370,7 +370,8 @@ pub enum FactStatus {
     Superseded,
     /// Removed on a model's word; kept for history.
     Deleted,
-    /// Forgotten by the user: only id, key hash and time are left, so that it is not learned again.
+    /// Forgotten by the user: id, trust and times are left, and 32 bits of a keyed hash of the text, so that it is not
+    /// learned again.
     Forgotten,
 }
 

@@ -160,7 +160,10 @@ fn forgetting_leaves_a_tombstone_of_the_whole_line() {
     assert_eq!(statuses(&changes), [("f1", FactStatus::Forgotten), ("f2", FactStatus::Forgotten)]);
     assert_eq!(changes.forgotten, ["f2", "f1"]);
     assert!(!serde_json::to_string(&changes.puts).unwrap().contains("Marker77"));
-    assert_eq!(changes.puts[1].fingerprint, fingerprint("Marker77 new"));
+    assert!(
+        !changes.puts[1].fingerprint.contains(&fingerprint("Marker77 new")),
+        "nor a hash that a list of texts could be held against"
+    );
     assert!(changes.audit.iter().all(|entry| entry.before.is_none() && entry.after.is_none()));
     assert!(forget("f2", &changes.puts, NUMBERS, 10.0).unwrap().is_empty(), "twice is once");
     // Damaged records that point at each other end too.

@@ -19,7 +19,9 @@ use crate::message::{Format, Message, Part, Role, Seq};
 use crate::records::MessageRecord;
 use crate::retrieval::{Decision, GateRequest, Relevance, RetrievalChoice, decide};
 use crate::tokens::overhead;
+use futures_util::future::{Either, select};
 use serde_json::json;
+use std::pin::pin;
 
 /// What a context is asked for with.
 #[derive(Clone, Debug, Default)]
@@ -92,10 +94,12 @@ impl Engine {
     /// `not_found` (the conversation), `invalid_argument` (a number, a format, no question), `budget_infeasible`.
     pub async fn build_context(&self, request: ContextRequest) -> Result<Context> {
         loop {
-            let erasures = self.erasures.get();
-            let context = self.build_context_once(request.clone()).await?;
-            // Something was erased, or another branch chosen, while this was built: what it read may be gone.
-            if erasures == self.erasures.get() {
+            let before = self.erasures.with_turns();
+            let building = pin!(self.build_context_once(request.clone()));
+            // Once something was erased, or another branch chosen, while this is built, what it read may be gone.
+            let Either::Right((context, _)) = select(pin!(self.any_erasure()), building).await else { continue };
+            let context = context?;
+            if before == self.erasures.with_turns() {
                 let payload = json!({ "conversationId": request.conversation_id, "tokens": context.tokens });
                 self.emit(&Event::new("context", payload));
                 return Ok(context);

@@ -29,6 +29,8 @@ impl Engine {
     /// What the storage reports. Where the data is gone, nothing of it is left in memory.
     pub async fn catch_up(&self, changes: CatchUp) -> Result<()> {
         self.ensure_open()?;
+        // A write that was stored before an erasure is taken in before it.
+        let _turn = self.writes.enter().await;
         let read = self.read_changes(&changes).await;
         if changes.all && read.as_ref().is_err_and(|error| error.code == Code::StorageUnavailable) {
             self.forget_everything();
@@ -38,7 +40,7 @@ impl Engine {
     }
 
     async fn read_changes(&self, changes: &CatchUp) -> Result<()> {
-        let erasures = self.erasures.get();
+        let erasures = self.erasures.count();
         let mut is_erased = changes.all;
         if changes.all {
             self.refresh_conversations().await?;
@@ -52,7 +54,7 @@ impl Engine {
                 refreshed => refreshed?,
             }
         }
-        if is_erased || erasures != self.erasures.get() {
+        if is_erased || erasures != self.erasures.count() {
             self.state.borrow_mut().index.sweep();
         }
         self.refresh_facts().await
@@ -64,6 +66,7 @@ impl Engine {
         self.see(None);
         self.messages_attached.set(false);
         self.vectors_attached.set(false);
-        self.erasures.set(self.erasures.get() + 1);
+        self.streams.take();
+        self.erasures.raise(true);
     }
 }

@@ -17,8 +17,10 @@ use crate::ports::{Check, Commit, LanguageModel, Store};
 use crate::records::{JobKind, MessageRecord, SummaryHead, SummarySection};
 use crate::summary::{self, AnswerLimits, Entry, MessageMeta, Plan, PlanInput, Reach};
 use crate::tokens::overhead;
+use futures_util::future::{Either, select};
 use serde::Serialize;
 use serde_json::json;
+use std::pin::pin;
 
 /// The identifier ledger may take this share of the longest summary.
 const LEDGER_SHARE: u32 = 4;
@@ -87,7 +89,12 @@ impl Engine {
             if !is_due {
                 return Ok(SummaryView::from(&self.summary_head(id)));
             }
-            if matches!(self.compact_next_piece(id, force).await?, Progress::Overtaken) {
+            let piece = pin!(self.compact_next_piece(id, force));
+            let progress = match select(pin!(self.erasure_of(id, false)), piece).await {
+                Either::Left(_) => Progress::Overtaken,
+                Either::Right((progress, _)) => progress?,
+            };
+            if matches!(progress, Progress::Overtaken) {
                 self.refresh(id).await?;
             }
         }

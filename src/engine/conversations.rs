@@ -16,15 +16,17 @@ use serde::Serialize;
 /// Name of the record that counts creations.
 pub(super) const BIRTHS: &str = "conversations";
 
-/// Counts creations of conversations; never goes back, not even when everything is erased.
-#[derive(Serialize)]
+/// Counts creations of conversations, and how often all of them were erased; never goes back.
+#[derive(Clone, Copy, Default, Serialize)]
 pub(super) struct Births {
     pub(super) last: u32,
+    /// Erasures of everything of the user. Databases from before they were counted have none.
+    pub(super) erasures: u32,
 }
 
 impl FromFields for Births {
     fn from_fields(fields: &mut Fields) -> Self {
-        Self { last: fields.take("last") }
+        Self { last: fields.take("last"), erasures: fields.take_or("erasures", 0) }
     }
 }
 
@@ -54,6 +56,8 @@ pub struct NewConversation {
     pub source: Option<String>,
     /// Hash of what is imported.
     pub import_hash: Option<String>,
+    /// For imports: [`Engine::erasures_of_all`] when the import began. Where everything was erased since, nothing is made.
+    pub erasures: Option<u32>,
 }
 
 impl FromFields for NewConversation {
@@ -69,6 +73,7 @@ impl FromFields for NewConversation {
             updated_at: fields.take("updatedAt"),
             source: fields.take("source"),
             import_hash: fields.take("importHash"),
+            erasures: fields.take("erasures"),
         }
     }
 }
@@ -187,7 +192,8 @@ impl Engine {
     /// Makes a conversation.
     ///
     /// # Errors
-    /// `conflict` when the id is taken, `invalid_argument` for an id that is empty or too long.
+    /// `conflict` when the id is taken, `invalid_argument` for an id that is empty or too long, `aborted` for an import
+    /// that began before everything was erased.
     pub async fn create_conversation(&self, new: NewConversation) -> Result<ConversationView> {
         self.ensure_open()?;
         self.check_id("a conversation id", &new.id)?;
@@ -202,17 +208,17 @@ impl Engine {
             if found.next().flatten().is_some() {
                 return Err(Error::new(Code::Conflict, "a conversation with this id exists already; use another id"));
             }
-            let born = match &counter {
-                // Numbers are never used twice, whatever became of the counter.
-                Some(record) => super::stored::decode::<Births>(Store::Meta, record).map_or(0, |births| births.last),
-                None => 0,
-            };
-            let born = born.max(self.state.borrow().born).saturating_add(1);
+            let mut births = births_of(counter.as_ref());
+            if new.erasures.is_some_and(|known| known != births.erasures) {
+                return Err(erased_meanwhile());
+            }
+            // Numbers are never used twice, whatever became of the counter.
+            births.last = births.last.max(self.state.borrow().born).saturating_add(1);
             let checks = vec![
                 Check { store: Store::Meta, key: key![BIRTHS], body: counter.map(|record| record.body) },
                 Check { store: Store::Conversations, key: key![new.id.as_str()], body: None },
             ];
-            if let Some(view) = self.write_new_conversation(&new, born, checks).await? {
+            if let Some(view) = self.write_new_conversation(&new, births, checks).await? {
                 self.emit(&Event::conversation(&new.id, "created"));
                 return Ok(view);
             }
@@ -224,9 +230,10 @@ impl Engine {
     async fn write_new_conversation(
         &self,
         new: &NewConversation,
-        born: u32,
+        births: Births,
         checks: Vec<Check>,
     ) -> Result<Option<ConversationView>> {
+        let born = births.last;
         let created_at = new.created_at.unwrap_or_else(|| self.now_ms());
         let record = Stored::new(ConversationRecord {
             id: new.id.clone(),
@@ -245,7 +252,7 @@ impl Engine {
             source: new.source.clone(),
             import_hash: new.import_hash.clone(),
         })?;
-        let births = Stored::new(Births { last: born })?;
+        let births = Stored::new(births)?;
         let mut commit = Commit {
             checks,
             puts: vec![
@@ -271,6 +278,28 @@ impl Engine {
             conversation.jobs = jobs.into_iter().map(|job| (job.value.kind, job)).collect();
         }
         Ok(Some(view))
+    }
+
+    /// How often everything of the user was erased, in any tab.
+    pub async fn erasures_of_all(&self) -> Result<u32> {
+        self.ensure_open()?;
+        Ok(self.births().await?.0.erasures)
+    }
+
+    async fn births(&self) -> Result<(Births, Check)> {
+        let found = self.host.storage.get(vec![(Store::Meta, key![BIRTHS])]).await?.pop().flatten();
+        let mut births = births_of(found.as_ref());
+        births.last = births.last.max(self.state.borrow().born);
+        Ok((births, Check { store: Store::Meta, key: key![BIRTHS], body: found.map(|record| record.body) }))
+    }
+
+    /// Counts one more erasure of everything, in its commit.
+    pub(super) async fn count_erasure_of_all(&self, commit: &mut Commit) -> Result<()> {
+        let (births, check) = self.births().await?;
+        let births = Stored::new(Births { erasures: births.erasures.wrapping_add(1), ..births })?;
+        commit.checks.push(check);
+        commit.puts.push((Store::Meta, key![BIRTHS], births.record()));
+        Ok(())
     }
 
     /// A conversation.
@@ -363,14 +392,14 @@ impl Engine {
 
     /// The record as storage has it now.
     pub(super) async fn refresh_record(&self, id: &str) -> Result<ConversationRecord> {
-        let found = self.host.storage.get(vec![(Store::Conversations, key![id])]).await?.pop().flatten();
+        let found = self.read_unless_erased(vec![(Store::Conversations, key![id])]).await?.pop().flatten();
         let Some(record) = found else {
-            self.state.borrow_mut().remove_conversation(id);
+            self.forget_conversations(&|known| known == id);
             return Err(Error::not_found("there is no conversation with this id; create it first"));
         };
         let stored: Stored<ConversationRecord> = Stored::read(Store::Conversations, &record)?;
         let value = stored.value.clone();
-        self.state.borrow_mut().put_conversation(stored);
+        self.take_conversation_in(stored);
         Ok(value)
     }
 
@@ -384,6 +413,18 @@ impl Engine {
             .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
         Ok((record, conversation.stored.check(Store::Conversations, key![id])))
     }
+}
+
+/// None where they cannot be read: they are begun anew above every conversation.
+fn births_of(record: Option<&crate::ports::Record>) -> Births {
+    record.and_then(|record| super::stored::decode(Store::Meta, record).ok()).unwrap_or_default()
+}
+
+fn erased_meanwhile() -> Error {
+    Error::new(
+        Code::Aborted,
+        "everything was erased while this was imported; import it again if it is wanted after all",
+    )
 }
 
 /// Other tabs were faster every time.

@@ -6,24 +6,27 @@ use super::event::Event;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
 use super::state::{FactCounters, State};
 use super::stored::{Stored, encode};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use crate::facts::erased;
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::ports::{Commit, Store};
-use crate::records::{FactRecord, JobKind};
+use crate::records::{FactRecord, FactStatus, JobKind};
+use crate::sorted_map::SortedSet;
 use serde::Serialize;
 use serde_json::json;
 
-/// What is to be erased: exactly one of the fields, but for `message_id`, which goes with its conversation.
+/// What is to be erased: exactly one of the fields, but for `message_id`, which can go with its conversation.
 #[derive(Clone, Debug, Default)]
 pub struct EraseRequest {
     /// Everything of this user.
     pub user: bool,
     /// A conversation with its messages, vectors, summaries and the facts that it alone is the source of.
     pub conversation_id: Option<String>,
-    /// With a conversation: only this message of it, with what was made from it. What follows it stays.
+    /// Only this message, with what was made from it and the tool results that answer it. What else follows it stays.
+    /// Without its conversation, an id that only one conversation has.
     pub message_id: Option<String>,
-    /// A fact, its history included.
+    /// A fact, with its history and those that it replaced.
     pub fact_id: Option<String>,
 }
 
@@ -40,18 +43,17 @@ impl FromFields for EraseRequest {
     }
 }
 
-/// What was erased, and what may remain.
+/// What was erased. What the platform may still hold on disk, the facade knows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Erased {
-    /// Records removed, by store.
-    pub erased: serde_json::Map<String, serde_json::Value>,
-    /// In words: what the browser may still hold on disk, and until when.
-    pub remains: Vec<String>,
+    /// Records removed, by store; of removed messages their texts count, though their positions stay taken.
+    pub erased: Counts,
+    /// The storage outlives the process: there may be remnants on disk.
+    pub durable: bool,
 }
 
-/// Browsers free the space of removed records when they compact their files (measured on Chromium, Firefox and WebKit).
-const REMAINS: &str = "Removed from every store and index. The browser's own files may keep old bytes until it compacts \
-                       them; clearing this site's data in the browser removes those too.";
+/// Records by store.
+pub(super) type Counts = serde_json::Map<String, serde_json::Value>;
 
 /// Stores whose keys begin with the conversation's id.
 const BY_CONVERSATION: [Store; 5] =
@@ -61,190 +63,262 @@ impl Engine {
     /// Removes what is asked for and everything derived from it.
     ///
     /// # Errors
-    /// `not_found`, `invalid_argument` unless exactly one thing is named.
+    /// `not_found`, `conflict` (a message id that several conversations have), `invalid_argument` unless exactly one
+    /// thing is named.
     pub async fn erase(&self, request: EraseRequest) -> Result<Erased> {
         self.ensure_open()?;
-        match (request.user, &request.conversation_id, &request.message_id, &request.fact_id) {
+        let erased = match (request.user, &request.conversation_id, &request.message_id, &request.fact_id) {
             (true, None, None, None) => self.erase_user().await,
             (false, Some(id), None, None) => self.erase_conversation(id).await,
-            (false, Some(id), Some(message_id), None) => {
-                let (_, erased) = self.remove_messages(id, message_id, false).await?;
-                Ok(Erased { erased, remains: vec![REMAINS.to_owned()] })
+            (false, Some(id), Some(message_id), None) => self.erase_message(id, message_id).await,
+            (false, None, Some(message_id), None) => {
+                self.erase_message(&self.only_conversation_with(message_id).await?, message_id).await
             }
             (false, None, None, Some(id)) => self.erase_fact(id).await,
             _ => Err(Error::invalid_argument(
-                "name exactly one of user, conversationId (with messageId for one message of it) and factId",
+                "name exactly one of user, conversationId (with messageId for one message of it), messageId and factId",
+            )),
+        }?;
+        Ok(Erased { erased, durable: self.host.storage.is_durable() })
+    }
+
+    async fn erase_message(&self, id: &str, message_id: &str) -> Result<Counts> {
+        Ok(self.remove_messages(id, message_id, false).await?.1)
+    }
+
+    /// The one conversation that has a message of this id.
+    async fn only_conversation_with(&self, message_id: &str) -> Result<String> {
+        self.refresh_conversations().await?;
+        let ids: Vec<String> = self.state.borrow().conversations.keys().cloned().collect();
+        let keys = ids.iter().map(|id| (Store::MessageIds, key![id.as_str(), message_id])).collect();
+        let found = self.host.storage.get(keys).await?;
+        let mut having = ids.into_iter().zip(found).filter(|(_, record)| record.is_some()).map(|(id, _)| id);
+        match (having.next(), having.next()) {
+            (Some(id), None) => Ok(id),
+            (None, _) => Err(Error::not_found("no conversation has a message with this id")),
+            _ => Err(Error::new(
+                Code::Conflict,
+                "several conversations have a message with this id; give conversationId as well",
             )),
         }
     }
 
-    async fn erase_user(&self) -> Result<Erased> {
+    async fn erase_user(&self) -> Result<Counts> {
         let _turn = self.writes.enter().await;
-        let mut erased = serde_json::Map::new();
-        let mut commit = Commit { strict: true, ..Commit::default() };
-        for store in Store::ALL.into_iter().filter(|store| *store != Store::Meta) {
-            let count = self.host.storage.count(store, key![]).await?;
-            if count > 0 {
-                erased.insert(store.name().to_owned(), count.into());
+        for attempt in 0..WRITE_TRIES {
+            self.pause_before_try(attempt).await;
+            self.ensure_open()?;
+            let mut commit = Commit { strict: true, ..Commit::default() };
+            for store in Store::ALL.into_iter().filter(|store| *store != Store::Meta) {
+                commit.delete_prefixes.push((store, key![]));
             }
-            commit.delete_prefixes.push((store, key![]));
+            let counts = self.counts_of(&commit).await?;
+            // The counters stay and move: numbers are never used twice, and other tabs see that all is gone.
+            self.refresh_facts().await?;
+            let counters = self.put_fact_counters(&mut commit)?;
+            self.forget_all_segments(&mut commit).await?;
+            self.count_erasure_of_all(&mut commit).await?;
+            self.put_next_generation(None, &mut commit).await?;
+            if self.commit(commit).await? {
+                {
+                    let mut state = State::new(&self.host, &self.options.policy);
+                    state.fact_counters = Some(counters);
+                    *self.state.borrow_mut() = state;
+                }
+                self.streams.take();
+                self.erasures.raise(true);
+                self.reread_evidence().await?;
+                self.emit(&Event::new("storage", json!({ "state": "erased" })));
+                return Ok(counts);
+            }
         }
-        // The counters stay and move: numbers are never used twice, and other tabs see that facts changed.
-        self.refresh_facts().await?;
-        let (mut counters, _) = self.fact_counters();
-        counters.version += 1;
-        let counters = Stored::new(counters)?;
-        commit.puts.push((Store::Meta, key![FACT_COUNTERS], counters.record()));
-        self.forget_all_segments(&mut commit).await?;
-        self.put_next_generation(None, &mut commit).await?;
-        self.commit(commit).await?;
-        let mut state = State::new(&self.host, &self.options.policy);
-        state.fact_counters = Some(counters);
-        *self.state.borrow_mut() = state;
-        self.reread_evidence().await?;
-        self.erasures.set(self.erasures.get() + 1);
-        self.emit(&Event::new("storage", json!({ "state": "erased" })));
-        Ok(Erased { erased, remains: vec![REMAINS.to_owned()] })
+        Err(overtaken())
     }
 
-    pub(super) async fn erase_conversation(&self, id: &str) -> Result<Erased> {
+    pub(super) async fn erase_conversation(&self, id: &str) -> Result<Counts> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             let (conversation, check) = self.conversation_check(id).await?;
-            self.refresh_facts().await?;
-            let mut erased = serde_json::Map::new();
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
             let positions = self.count_erased(conversation.last_seq, &mut commit).await?;
-            for store in BY_CONVERSATION {
-                let count = self.host.storage.count(store, key![id]).await?;
-                if count > 0 {
-                    erased.insert(store.name().to_owned(), count.into());
-                }
-                commit.delete_prefixes.push((store, key![id]));
-            }
-            let segments = self.forget_segments_of(id, None, &mut commit).await?;
-            if segments > 0 {
-                erased.insert(Store::Segments.name().to_owned(), segments.into());
-            }
-            erased.insert(Store::Conversations.name().to_owned(), 1.into());
+            commit.delete_prefixes.extend(BY_CONVERSATION.map(|store| (store, key![id])));
             commit.deletes.push((Store::Conversations, key![id]));
             commit.deletes.push((Store::SummaryHeads, key![id]));
             for kind in [JobKind::Embed, JobKind::Compact, JobKind::Extract] {
                 commit.deletes.push((Store::Jobs, job_key(kind, id)));
             }
-            let facts = self.facts_from(id);
-            let counters = self.delete_facts(&facts, &[], &mut commit).await?;
-            if !facts.is_empty() {
-                erased.insert(Store::Facts.name().to_owned(), facts.len().into());
-            }
+            self.forget_segments_of(id, None, &mut commit).await?;
+            let facts = self.erase_facts_shown_by(&|conversation_id, _| conversation_id == id, &mut commit).await?;
+            let counts = self.counts_of(&commit).await?;
             if self.commit(commit).await? {
-                let state = &mut *self.state.borrow_mut();
-                state.remove_conversation(id);
-                state.index.sweep();
-                self.erasures.set(self.erasures.get() + 1);
+                let lost_facts = !facts.gone.is_empty();
+                {
+                    let state = &mut *self.state.borrow_mut();
+                    state.remove_conversation(id);
+                    state.index.sweep();
+                    facts.apply(state);
+                }
                 self.take_erased_in(positions);
-                forget_in_memory(state, &facts, counters);
+                self.release_streams_of(id, None);
+                self.erasures.raise(lost_facts);
                 self.emit(&Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
-                return Ok(Erased { erased, remains: vec![REMAINS.to_owned()] });
+                return Ok(counts);
             }
         }
         Err(overtaken())
     }
 
-    async fn erase_fact(&self, id: &str) -> Result<Erased> {
+    /// A fact, and those that it replaced. Tombstones without words stay, so that none is learned again from what is said
+    /// in messages that stay.
+    async fn erase_fact(&self, id: &str) -> Result<Counts> {
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             self.refresh_facts().await?;
-            let facts = vec![self.existing_fact(id)?.id];
-            let mut commit = Commit { strict: true, ..Commit::default() };
-            let counters = self.delete_facts(&facts, &[], &mut commit).await?;
+            let mut facts = vec![self.existing_fact(id)?];
+            while let Some(before) = facts.last().and_then(|fact| fact.supersedes.clone())
+                && let Ok(before) = self.existing_fact(&before)
+                && before.status != FactStatus::Forgotten
+                && facts.iter().all(|fact| fact.id != before.id)
+            {
+                facts.push(before);
+            }
+            let (_, check) = self.fact_counters();
+            let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
+            let ids: Vec<String> = facts.iter().map(|fact| fact.id.clone()).collect();
+            self.delete_facts(&ids, &mut commit).await?;
+            let counts = self.counts_of(&commit).await?;
+            let tombstones: Vec<FactRecord> = facts.iter().map(|fact| erased(fact, self.now_ms())).collect();
+            for tombstone in &tombstones {
+                commit.puts.push((Store::Facts, key![tombstone.id.as_str()], encode(tombstone)?));
+            }
+            let counters = self.put_fact_counters(&mut commit)?;
             if self.commit(commit).await? {
-                forget_in_memory(&mut self.state.borrow_mut(), &facts, counters);
+                ErasedFacts { gone: Vec::new(), changed: tombstones, counters: Some(counters) }
+                    .apply(&mut self.state.borrow_mut());
+                self.erasures.raise(true);
                 self.emit(&Event::new("fact", json!({ "operation": "ERASE", "factId": id })));
-                let mut erased = serde_json::Map::new();
-                erased.insert(Store::Facts.name().to_owned(), 1.into());
-                return Ok(Erased { erased, remains: vec![REMAINS.to_owned()] });
+                return Ok(counts);
             }
         }
         Err(overtaken())
     }
 
+    /// How many records a commit removes, by store.
+    pub(super) async fn counts_of(&self, commit: &Commit) -> Result<Counts> {
+        let mut sums = [0_u64; Store::ALL.len()];
+        let found = self.host.storage.get(commit.deletes.clone()).await?;
+        for ((store, _), found) in commit.deletes.iter().zip(found) {
+            sums[*store as usize] += u64::from(found.is_some());
+        }
+        for (store, prefix) in &commit.delete_prefixes {
+            sums[*store as usize] += self.host.storage.count(*store, prefix.clone()).await?;
+        }
+        let counted = Store::ALL.into_iter().zip(sums).filter(|(_, count)| *count > 0);
+        Ok(counted.map(|(store, count)| (store.name().to_owned(), count.into())).collect())
+    }
+
     /// Takes the text of facts out of the audit: their own entries are emptied, or removed with `remove`, and entries of
-    /// other facts that quote it lose the quotation.
+    /// other facts that quote what they say, or once said, lose the quotation.
     pub(super) async fn scrub_audit(&self, facts: &[String], remove: bool, commit: &mut Commit) -> Result<()> {
-        let texts: Vec<String> = {
+        let entries = self.read_audit().await?;
+        let is_own = |fact_id: &Option<String>| fact_id.as_ref().is_some_and(|id| facts.contains(id));
+        let own = entries.iter().map(|(_, entry)| entry).filter(|entry| is_own(&entry.fact_id));
+        let mut texts: SortedSet<String> =
+            own.flat_map(|entry| [&entry.before, &entry.after]).flatten().cloned().collect();
+        {
             let state = self.state.borrow();
-            let of =
-                |id: &String| fact_number(id).and_then(|number| state.facts.get(&number)).map(|fact| fact.fact.clone());
-            facts.iter().filter_map(of).filter(|text| !text.is_empty()).collect()
-        };
-        for (key, mut entry) in self.read_audit().await? {
-            let is_own = entry.fact_id.as_ref().is_some_and(|id| facts.contains(id));
+            let now = facts.iter().filter_map(|id| state.facts.get(&fact_number(id)?));
+            texts.extend(now.map(|fact| fact.fact.clone()));
+        }
+        for (key, mut entry) in entries {
+            let is_own = is_own(&entry.fact_id);
             if is_own && remove {
                 commit.deletes.push((Store::Audit, key));
                 continue;
             }
-            let quotes = |text: &Option<String>| text.as_ref().is_some_and(|text| is_own || texts.contains(text));
-            let (quotes_before, quotes_after) = (quotes(&entry.before), quotes(&entry.after));
-            if quotes_before {
-                entry.before = None;
+            let mut quotes = false;
+            for text in [&mut entry.before, &mut entry.after] {
+                if text.as_ref().is_some_and(|text| is_own || texts.contains(text)) {
+                    quotes = true;
+                    *text = None;
+                }
             }
-            if quotes_after {
-                entry.after = None;
-            }
-            if quotes_before || quotes_after {
+            if quotes {
                 commit.puts.push((Store::Audit, key, encode(&entry)?));
             }
         }
         Ok(())
     }
 
-    /// Facts that were extracted from this conversation.
-    fn facts_from(&self, conversation_id: &str) -> Vec<String> {
-        let state = self.state.borrow();
-        let from = |fact: &&FactRecord| fact.source.conversation_id.as_deref() == Some(conversation_id);
-        state.facts.values().filter(from).map(|fact| fact.id.clone()).collect()
+    /// Adds what becomes of facts to a transaction that erases some messages: those that nothing else shows go, the others
+    /// lose the source. What the user wrote down stays as the user's own word.
+    pub(super) async fn erase_facts_shown_by(
+        &self,
+        is_meant: &dyn Fn(&str, crate::message::Seq) -> bool,
+        commit: &mut Commit,
+    ) -> Result<ErasedFacts> {
+        let Some(shown) = self.facts_shown_by(is_meant).await? else { return Ok(ErasedFacts::default()) };
+        shown.unlink(commit);
+        let (mut gone, mut changed) = (Vec::new(), shown.moved);
+        for id in shown.sole {
+            match self.existing_fact(&id) {
+                Ok(mut fact) if fact.source.kind == "explicit" => {
+                    (fact.source.conversation_id, fact.source.seq, fact.source.quote) = (None, None, None);
+                    changed.push(fact);
+                }
+                _ => gone.push(id),
+            }
+        }
+        for fact in &changed {
+            commit.puts.push((Store::Facts, key![fact.id.as_str()], encode(fact)?));
+        }
+        self.delete_facts(&gone, commit).await?;
+        let counters = Some(self.put_fact_counters(commit)?);
+        Ok(ErasedFacts { gone, changed, counters })
     }
 
-    /// Adds the removal of facts, their links and audit entries to a transaction, locked by the fact counters, and facts
-    /// that have another source now.
-    pub(super) async fn delete_facts(
-        &self,
-        facts: &[String],
-        moved: &[FactRecord],
-        commit: &mut Commit,
-    ) -> Result<Option<Stored<FactCounters>>> {
-        if facts.is_empty() && moved.is_empty() {
-            return Ok(None);
-        }
-        for fact in moved {
-            commit.puts.push((Store::Facts, key![fact.id.as_str()], encode(fact)?));
+    /// Adds the removal of facts, their links and audit entries to a transaction.
+    async fn delete_facts(&self, facts: &[String], commit: &mut Commit) -> Result<()> {
+        if facts.is_empty() {
+            return Ok(());
         }
         for id in facts {
             commit.deletes.push((Store::Facts, key![id.as_str()]));
             commit.delete_prefixes.push((Store::FactSources, key![id.as_str()]));
         }
-        self.scrub_audit(facts, true, commit).await?;
-        let (mut counters, check) = self.fact_counters();
-        counters.version += 1;
-        let stored = Stored::new(counters)?;
+        self.scrub_audit(facts, true, commit).await
+    }
+
+    /// Adds the counters that say that facts changed to a transaction, and the check that nobody else changed any.
+    fn put_fact_counters(&self, commit: &mut Commit) -> Result<Stored<FactCounters>> {
+        let (counters, check) = self.fact_counters();
+        let stored = Stored::new(FactCounters { version: counters.version + 1, ..counters })?;
         commit.checks.push(check);
         commit.puts.push((Store::Meta, key![FACT_COUNTERS], stored.record()));
-        Ok(Some(stored))
+        Ok(stored)
     }
 }
 
-pub(super) fn forget_in_memory(state: &mut State, facts: &[String], counters: Option<Stored<FactCounters>>) {
-    for id in facts {
-        if let Some(number) = fact_number(id) {
+/// What an erasure did to facts, to be carried out in memory after its commit.
+#[derive(Default)]
+pub(super) struct ErasedFacts {
+    pub(super) gone: Vec<String>,
+    changed: Vec<FactRecord>,
+    counters: Option<Stored<FactCounters>>,
+}
+
+impl ErasedFacts {
+    pub(super) fn apply(self, state: &mut State) {
+        for number in self.gone.iter().filter_map(|id| fact_number(id)) {
             state.facts.remove(&number);
         }
-    }
-    if counters.is_some() {
-        state.fact_counters = counters;
+        self.changed.into_iter().for_each(|fact| state.put_fact(fact));
+        if self.counters.is_some() {
+            state.fact_counters = self.counters;
+        }
     }
 }
 

@@ -111,6 +111,7 @@ impl Engine {
                     Some(status) => fact.status == status,
                     None => matches!(fact.status, FactStatus::Active | FactStatus::Proposed),
                 }
+                && !facts::is_erased(fact)
         };
         Ok(self.all_facts().into_iter().filter(is_wanted).collect())
     }
@@ -178,6 +179,9 @@ impl Engine {
             let stored = self.put_changes(&changes, &mut commit).await?;
             if self.host.storage.commit(commit).await? {
                 self.take_changes_in(&changes, stored);
+                if !changes.forgotten.is_empty() {
+                    self.erasures.raise(true);
+                }
                 let fact_id = changes.puts.last().map(|fact| fact.id.clone());
                 self.emit(&Event::new("fact", json!({ "operation": operation, "factId": fact_id })));
                 return Ok(());
@@ -237,7 +241,9 @@ impl Engine {
     pub(super) fn existing_fact(&self, id: &str) -> Result<FactRecord> {
         let state = self.state.borrow();
         let fact = fact_number(id).and_then(|number| state.facts.get(&number));
-        fact.cloned().ok_or_else(|| Error::not_found("there is no fact with this id; list them with facts.list()"))
+        fact.filter(|fact| !facts::is_erased(fact))
+            .cloned()
+            .ok_or_else(|| Error::not_found("there is no fact with this id; list them with facts.list()"))
     }
 
     pub(super) async fn read_audit(&self) -> Result<Vec<(Key, AuditRecord)>> {

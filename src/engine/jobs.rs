@@ -13,7 +13,9 @@ use crate::message::Role;
 use crate::ports::{Check, Commit, Store};
 use crate::records::{JobKind, JobRecord};
 use crate::sorted_map::SortedMap;
+use futures_util::future::{Either, select};
 use serde_json::json;
+use std::pin::pin;
 
 /// How long to leave the work to another tab before looking again.
 const OTHER_TAB_MS: f64 = 200.0;
@@ -105,8 +107,11 @@ impl Engine {
                 self.ensure_open()?;
                 self.run_job(kind, &conversation_id).await?;
             }
-            if self.has_lease() && self.is_sealing_due() {
-                self.seal().await?;
+            if self.has_lease()
+                && self.is_sealing_due()
+                && let Either::Right((sealed, _)) = select(pin!(self.any_erasure()), pin!(self.seal())).await
+            {
+                sealed?;
             }
         }
         Ok(())
@@ -138,10 +143,18 @@ impl Engine {
     }
 
     async fn run_job(&self, kind: JobKind, conversation_id: &str) -> Result<()> {
-        let outcome = match kind {
-            JobKind::Embed => self.embed_next_batch(conversation_id).await,
-            JobKind::Compact => self.compact_next_piece(conversation_id, false).await,
-            JobKind::Extract => self.extract_next_batch(conversation_id).await,
+        let work = async {
+            match kind {
+                JobKind::Embed => self.embed_next_batch(conversation_id).await,
+                JobKind::Compact => self.compact_next_piece(conversation_id, false).await,
+                JobKind::Extract => self.extract_next_batch(conversation_id).await,
+            }
+        };
+        // What it is about may be erased: then it ends where it is, its callback too, with all that it had read.
+        let erasure = pin!(self.erasure_of(conversation_id, kind == JobKind::Extract));
+        let outcome = match select(erasure, pin!(work)).await {
+            Either::Left(_) => Ok(Progress::Overtaken),
+            Either::Right((outcome, _)) => outcome,
         };
         self.ensure_open()?;
         match outcome {

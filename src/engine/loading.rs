@@ -11,7 +11,9 @@ use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, Embedder, Key, KeyPart, Query, Record, Store};
-use crate::records::{EmbeddingRecord, FactRecord, JobKind, JobRecord, MessageRecord, MessageStatus};
+use crate::records::{
+    ConversationRecord, EmbeddingRecord, FactRecord, FactStatus, JobKind, JobRecord, MessageRecord, MessageStatus,
+};
 use crate::retrieval::{Document, MessageIndex};
 use crate::store::read_only::too_new;
 use crate::text_parts::MAX_PARTS;
@@ -85,36 +87,36 @@ impl Engine {
 
     /// Reads conversations that other tabs made, changed or removed.
     pub(super) async fn refresh_conversations(&self) -> Result<()> {
-        let stamp = self.standing_stamp().await?;
-        if self.has_seen(stamp.as_deref()) {
-            return Ok(());
-        }
-        let records = self.scan(Query::prefix(Store::Conversations, key![])).await?;
+        let (stamp, records) = loop {
+            let erasures = self.erasures.count();
+            let stamp = self.standing_stamp().await?;
+            if self.has_seen(stamp.as_deref()) {
+                return Ok(());
+            }
+            let records = self.scan(Query::prefix(Store::Conversations, key![])).await?;
+            if erasures == self.erasures.count() {
+                break (stamp, records);
+            }
+        };
         let mut present = crate::sorted_map::SortedSet::new();
         let mut unknown = Vec::new();
-        {
-            let state = &mut *self.state.borrow_mut();
-            for (key, record) in &records {
-                let Some(KeyPart::Text(id)) = key.0.first() else { continue };
-                present.insert(id.clone());
-                let known = state.conversation(id).map(|known| known.stored.body == record.body);
-                // Most have not changed since: reading them again would cost more than finding them did.
-                if known == Some(true) {
-                    continue;
-                }
-                if known.is_none() {
-                    unknown.push(id.clone());
-                }
-                match Stored::read(Store::Conversations, record) {
-                    Ok(stored) => state.put_conversation(stored),
-                    Err(_) => self.note_unreadable(Store::Conversations, key),
-                }
+        for (key, record) in &records {
+            let Some(KeyPart::Text(id)) = key.0.first() else { continue };
+            present.insert(id.clone());
+            let known = self.state.borrow().conversation(id).map(|known| known.stored.body == record.body);
+            // Most have not changed since: reading them again would cost more than finding them did.
+            if known == Some(true) {
+                continue;
             }
-            let gone: Vec<String> = state.conversations.keys().filter(|id| !present.contains(*id)).cloned().collect();
-            for id in gone {
-                state.remove_conversation(&id);
+            if known.is_none() {
+                unknown.push(id.clone());
+            }
+            match Stored::read(Store::Conversations, record) {
+                Ok(stored) => self.take_conversation_in(stored),
+                Err(_) => self.note_unreadable(Store::Conversations, key),
             }
         }
+        self.forget_conversations(&|id| !present.contains(id));
         for id in unknown {
             or_gone(self.refresh(&id).await)?;
         }
@@ -137,20 +139,15 @@ impl Engine {
         let kinds = [JobKind::Embed, JobKind::Compact, JobKind::Extract];
         let mut keys = vec![(Store::Conversations, key![id]), (Store::SummaryHeads, key![id])];
         keys.extend(kinds.map(|kind| (Store::Jobs, job_key(kind, id))));
-        let mut records = self.host.storage.get(keys).await?.into_iter();
+        let mut records = self.read_unless_erased(keys).await?.into_iter();
         let Some(record) = records.next().flatten() else {
-            self.state.borrow_mut().remove_conversation(id);
+            self.forget_conversations(&|known| known == id);
             return Err(Error::not_found("there is no conversation with this id; create it first"));
         };
         let head = records.next().flatten();
+        self.take_conversation_in(Stored::read(Store::Conversations, &record)?);
         {
             let state = &mut *self.state.borrow_mut();
-            state.put_conversation(Stored::read(Store::Conversations, &record)?);
-            if state.conversation(id).is_some_and(|known| known.removed != known.stored.value.removed) {
-                // Messages were removed elsewhere: what is known of the tree does not hold.
-                state.unload(id);
-                self.erasures.set(self.erasures.get() + 1);
-            }
             if let Some(conversation) = state.conversations.get_mut(id) {
                 // One that cannot be read is made anew from the messages, and written over.
                 conversation.summary = head.map(|head| {
@@ -170,10 +167,62 @@ impl Engine {
         self.refresh_streaming(id).await
     }
 
+    /// Records as they are after every erasure that is known here: what was read before one is read again.
+    pub(super) async fn read_unless_erased(&self, keys: Vec<(Store, Key)>) -> Result<Vec<Option<Record>>> {
+        loop {
+            let erasures = self.erasures.count();
+            let records = self.host.storage.get(keys.clone()).await?;
+            if erasures == self.erasures.count() {
+                return Ok(records);
+            }
+        }
+    }
+
+    /// Takes a conversation's record in as it was read. Where another tab erased it, or messages of it, since it was read
+    /// last, everything that is known of it is forgotten.
+    pub(super) fn take_conversation_in(&self, stored: Stored<ConversationRecord>) {
+        let is_void = {
+            let state = &mut *self.state.borrow_mut();
+            let id = stored.value.id.clone();
+            let is_other = state.put_conversation(stored);
+            let lost = state.conversation(&id).is_some_and(|known| known.removed != known.stored.value.removed);
+            if lost {
+                state.unload(&id);
+            }
+            if lost || is_other {
+                state.index.sweep();
+            }
+            lost || is_other
+        };
+        if is_void {
+            self.erasures.raise(false);
+        }
+    }
+
+    /// Forgets the conversations that are gone.
+    pub(super) fn forget_conversations(&self, is_gone: &dyn Fn(&str) -> bool) {
+        let gone: Vec<String> = {
+            let state = &mut *self.state.borrow_mut();
+            let gone: Vec<String> = state.conversations.keys().filter(|id| is_gone(id)).cloned().collect();
+            if gone.is_empty() {
+                return;
+            }
+            for id in &gone {
+                state.remove_conversation(id);
+            }
+            state.index.sweep();
+            gone
+        };
+        for id in &gone {
+            self.release_streams_of(id, None);
+        }
+        self.erasures.raise(false);
+    }
+
     /// Makes the active path the one of the record. A context that is being built on the former one starts over.
     pub(super) fn follow_leaf(&self, id: &str) {
         if self.state.borrow_mut().follow_leaf(id) {
-            self.erasures.set(self.erasures.get() + 1);
+            self.erasures.turn();
         }
     }
 
@@ -188,9 +237,13 @@ impl Engine {
             if returned.is_empty() {
                 return Ok(());
             }
+            let life = self.life_of(id);
             let records = self.read_seqs(id, &returned).await?;
             let model = self.model();
             let vectors = if model.is_some() { self.read_vectors(id, &records).await? } else { Vec::new() };
+            if life != self.life_of(id) {
+                continue;
+            }
             self.take_returned_in(id, &returned, &records);
             for (key, record) in &vectors {
                 if let Some(model) = &model {
@@ -300,7 +353,11 @@ impl Engine {
             if from > to {
                 return Ok(());
             }
+            let life = self.life_of(id);
             let page = self.scan_messages(id, from, to, Some(PAGE)).await?;
+            if life != self.life_of(id) {
+                continue;
+            }
             let last = page.last().and_then(|(key, _)| seq_of(key)).unwrap_or(0);
             let until = if page.len() < PAGE { to } else { last };
             if last < until {
@@ -373,7 +430,11 @@ impl Engine {
             }
             let mut query = Query::between(Store::Embeddings, key![id], from, to);
             query.limit = Some(PAGE);
+            let life = self.life_of(id);
             let page = self.scan(query).await?;
+            if life != self.life_of(id) {
+                continue;
+            }
             // A page may end within the parts of a message: those are read again with the next.
             let reached =
                 if page.len() < PAGE { Some(to) } else { page.last().and_then(|(key, _)| seq_of(key)?.checked_sub(1)) };
@@ -412,27 +473,41 @@ impl Engine {
 
     /// Reads facts again when another tab changed them.
     pub(super) async fn refresh_facts(&self) -> Result<()> {
-        let record = self.host.storage.get(vec![(Store::Meta, key![FACT_COUNTERS])]).await?.pop().flatten();
-        let known = self.state.borrow().fact_counters.as_ref().map(|counters| counters.body.clone());
-        if record.as_ref().map(|record| &record.body) == known.as_ref() {
-            return Ok(());
-        }
-        let facts = self.scan(Query::prefix(Store::Facts, key![])).await?;
-        let state = &mut *self.state.borrow_mut();
-        state.facts.clear();
-        for (key, record) in &facts {
-            match decode::<FactRecord>(Store::Facts, record) {
-                Ok(fact) => state.put_fact(fact),
-                Err(_) => self.note_unreadable(Store::Facts, key),
+        let (record, facts) = loop {
+            let erasures = self.erasures.count();
+            let record = self.host.storage.get(vec![(Store::Meta, key![FACT_COUNTERS])]).await?.pop().flatten();
+            let known = self.state.borrow().fact_counters.as_ref().map(|counters| counters.body.clone());
+            if record.as_ref().map(|record| &record.body) == known.as_ref() {
+                return Ok(());
             }
+            let facts = self.scan(Query::prefix(Store::Facts, key![])).await?;
+            if erasures == self.erasures.count() {
+                break (record, facts);
+            }
+        };
+        let is_any_erased = {
+            let state = &mut *self.state.borrow_mut();
+            let before = std::mem::take(&mut state.facts);
+            for (key, record) in &facts {
+                match decode::<FactRecord>(Store::Facts, record) {
+                    Ok(fact) => state.put_fact(fact),
+                    Err(_) => self.note_unreadable(Store::Facts, key),
+                }
+            }
+            let last_fact = state.facts.keys().next_back().copied().unwrap_or(0);
+            state.fact_counters = record.map(|record| {
+                // Counters that cannot be read go on above every fact; nothing else depends on them.
+                let counters = || FactCounters { last_fact, ..FactCounters::default() };
+                let value = decode(Store::Meta, &record).unwrap_or_else(|_| counters());
+                Stored { value, body: record.body }
+            });
+            let is_erased = |fact: &FactRecord| fact.status == FactStatus::Forgotten;
+            let mut before = before.iter().filter(|(_, fact)| !is_erased(fact));
+            before.any(|(number, _)| state.facts.get(number).is_none_or(is_erased))
+        };
+        if is_any_erased {
+            self.erasures.raise(true);
         }
-        let last_fact = state.facts.keys().next_back().copied().unwrap_or(0);
-        state.fact_counters = record.map(|record| {
-            // Counters that cannot be read go on above every fact; nothing else depends on them.
-            let counters = || FactCounters { last_fact, ..FactCounters::default() };
-            let value = decode(Store::Meta, &record).unwrap_or_else(|_| counters());
-            Stored { value, body: record.body }
-        });
         Ok(())
     }
 }

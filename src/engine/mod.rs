@@ -17,6 +17,7 @@ mod conversations;
 mod damage;
 mod embedding;
 mod erasure;
+mod erasures;
 mod event;
 mod extraction;
 mod facts;
@@ -64,6 +65,7 @@ use crate::store::read_only::ReadOnlyStore;
 use crate::tokens::{Estimator, ModelCounter, ModelFamily, TokenCounter, Tokenization};
 use conversation_stamp::ConversationStamp;
 use damage::Losses;
+use erasures::Erasures;
 use integrity::Evidence;
 use lease::Lease;
 use state::State;
@@ -133,8 +135,7 @@ pub struct Engine {
     /// At most so many messages, or messages' vectors, are outside segments.
     unsealed: Cell<u32>,
     closed: Cell<bool>,
-    /// Erasures and turns of active paths so far: what was read before one is not given out after it.
-    erasures: Cell<u32>,
+    erasures: Erasures,
 }
 
 impl Engine {
@@ -180,7 +181,7 @@ impl Engine {
             damaged_segments: RefCell::default(),
             unsealed: Cell::new(u32::MAX),
             closed: Cell::new(false),
-            erasures: Cell::new(0),
+            erasures: Erasures::default(),
         };
         if engine.is_schema_newer().await? {
             engine.read_only = true;

@@ -197,7 +197,8 @@ impl Engine {
         seq: Seq,
         commit: &mut Commit,
     ) -> Result<Option<(Changes, Stored<FactCounters>)>> {
-        let Some(shown) = self.facts_shown_by(id, &[seq]).await? else { return Ok(None) };
+        let is_meant = |other: &str, other_seq: Seq| other == id && other_seq == seq;
+        let Some(shown) = self.facts_shown_by(&is_meant).await? else { return Ok(None) };
         let (counters, _) = self.fact_counters();
         let mut changes = facts::withdraw(&shown.sole, &self.all_facts(), counters.next_numbers(), self.now_ms());
         changes.puts.extend(shown.moved.iter().cloned());
@@ -209,14 +210,13 @@ impl Engine {
         Ok(Some((changes, stored)))
     }
 
-    /// The facts that messages of a conversation show; `None`: none does.
-    pub(super) async fn facts_shown_by(&self, id: &str, seqs: &[Seq]) -> Result<Option<ShownFacts>> {
+    /// The facts that messages show, given by conversation and position; `None`: none does.
+    pub(super) async fn facts_shown_by(&self, is_meant: &dyn Fn(&str, Seq) -> bool) -> Result<Option<ShownFacts>> {
         self.refresh_facts().await?;
         if self.state.borrow().facts.is_empty() {
             return Ok(None);
         }
         let (_, check) = self.fact_counters();
-        let is_meant = |conversation_id: &str, seq: Seq| conversation_id == id && seqs.binary_search(&seq).is_ok();
         let mut links = Vec::new();
         let mut others: Vec<(String, String, Seq)> = Vec::new();
         for (key, _) in self.scan(Query::prefix(Store::FactSources, key![])).await? {

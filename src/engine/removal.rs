@@ -2,9 +2,9 @@
 //! alone. The position stays taken by a tombstone, so that positions stay dense.
 
 use super::Engine;
-use super::append::removed_id;
+use super::append::{parse_stored, removed_id};
 use super::conversations::{WRITE_TRIES, overtaken};
-use super::erasure::forget_in_memory;
+use super::erasure::Counts;
 use super::event::Event;
 use super::path_change::Invalidated;
 use super::state::{Conversation, State};
@@ -13,7 +13,7 @@ use super::tree::Turned;
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
-use crate::message::Seq;
+use crate::message::{Message, Part, Seq};
 use crate::ports::{Commit, Query, Store};
 use crate::records::{MessageIdRecord, MessageRecord, SummaryNode};
 use serde_json::json;
@@ -46,20 +46,27 @@ struct Removal {
     /// Rising.
     seqs: Vec<Seq>,
     ids: Vec<String>,
+    /// The nearest message in front of each that stays; 0: none.
+    parents: Vec<Seq>,
     tokens: u64,
     /// Messages that follow a removed one and stay, and the message that they follow from now on.
-    children: Vec<Seq>,
-    parent_seq: Seq,
+    children: Vec<(Seq, Seq)>,
     /// Where the active path ends from now on.
     leaf: Seq,
 }
 
 impl Removal {
-    fn plan(conversation: &Conversation, seq: Seq, descendants: bool) -> Self {
-        let seqs = if descendants { conversation.subtree(seq) } else { vec![seq] };
+    fn plan(conversation: &Conversation, seqs: Vec<Seq>) -> Self {
         let goes = |seq: Seq| seqs.binary_search(&seq).is_ok();
         let stays = conversation.messages.iter().filter(|message| !message.is_removed && !goes(message.seq));
-        let children = stays.clone().filter(|message| goes(message.parent_seq)).map(|message| message.seq).collect();
+        let parent = |mut seq: Seq| {
+            while goes(seq) {
+                seq = conversation.message(seq).map_or(0, |message| message.parent_seq);
+            }
+            seq
+        };
+        let orphans = stays.clone().filter(|message| goes(message.parent_seq));
+        let children = orphans.map(|message| (message.seq, parent(message.parent_seq))).collect();
         let leaf = conversation.leaf_seq();
         let leaf = if goes(leaf) {
             let before = conversation.path().rev().find(|message| !goes(message.seq));
@@ -71,7 +78,7 @@ impl Removal {
         Self {
             ids: gone().map(|message| message.id()).collect(),
             tokens: gone().map(|message| u64::from(message.tokens)).sum(),
-            parent_seq: conversation.message(seq).map_or(0, |message| message.parent_seq),
+            parents: seqs.iter().map(|seq| parent(*seq)).collect(),
             children,
             leaf,
             seqs,
@@ -87,10 +94,11 @@ impl Removal {
                 documents.extend(message.take_document());
                 message.remove();
             }
+            conversation.streaming.remove(seq);
         }
-        for seq in &self.children {
+        for (seq, parent_seq) in &self.children {
             if let Some(message) = conversation.message_mut(*seq) {
-                message.parent_seq = self.parent_seq;
+                message.parent_seq = *parent_seq;
             }
         }
         conversation.path.retain(|seq| self.seqs.binary_search(seq).is_err());
@@ -102,7 +110,8 @@ impl Removal {
 }
 
 impl Engine {
-    /// Removes a message: it is in no list, history, context or search again, and what was made from it alone goes too.
+    /// Removes a message: it is in no list, history, context or search again, and what was made from it alone goes too,
+    /// with the results that answer its tool calls.
     ///
     /// # Errors
     /// `not_found` (the conversation).
@@ -118,7 +127,7 @@ impl Engine {
         id: &str,
         message_id: &str,
         descendants: bool,
-    ) -> Result<(Invalidated, serde_json::Map<String, serde_json::Value>)> {
+    ) -> Result<(Invalidated, Counts)> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
@@ -127,6 +136,7 @@ impl Engine {
             self.refresh(id).await?;
             let known = self.located_ids(id, &[message_id]).await?;
             let Some(located) = known.get(message_id) else { return Ok(Default::default()) };
+            let answers = if descendants { Vec::new() } else { self.answers_to(id, located.seq).await? };
             let (removal, mut record, check) = {
                 let state = self.state.borrow();
                 let conversation =
@@ -135,21 +145,20 @@ impl Engine {
                     // Another tab was faster than this look at the tree.
                     continue;
                 }
-                let removal = Removal::plan(conversation, located.seq, descendants);
+                let mut seqs = if descendants { conversation.subtree(located.seq) } else { vec![located.seq] };
+                seqs.extend(answers);
+                let removal = Removal::plan(conversation, seqs);
                 let check = conversation.stored.check(Store::Conversations, key![id]);
                 (removal, conversation.stored.value.clone(), check)
             };
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
-            let mut erased = serde_json::Map::new();
             let mut change = self.change_path(id, removal.leaf, &removal.seqs, &mut commit).await?;
-            self.put_removal(id, &removal, &mut commit, &mut erased).await?;
-            let facts = self.facts_shown_by(id, &removal.seqs).await?;
-            let (sole, moved) = facts.as_ref().map_or((&[][..], &[][..]), |shown| (&shown.sole, &shown.moved));
-            if let Some(shown) = &facts {
-                shown.unlink(&mut commit);
-            }
-            let counters = self.delete_facts(sole, moved, &mut commit).await?;
-            change.invalidated.facts = sole.len();
+            self.put_removal(id, &removal, &mut commit).await?;
+            let is_meant = |other: &str, seq: Seq| other == id && removal.seqs.binary_search(&seq).is_ok();
+            let facts = self.erase_facts_shown_by(&is_meant, &mut commit).await?;
+            let mut erased = self.counts_of(&commit).await?;
+            erased.insert(Store::Messages.name().to_owned(), removal.seqs.len().into());
+            change.invalidated.facts = facts.gone.len();
             record.active_leaf = Some(removal.leaf);
             record.removed += removal.seqs.len() as Seq;
             record.tokens = record.tokens.saturating_sub(removal.tokens);
@@ -162,18 +171,13 @@ impl Engine {
                     let state = &mut *self.state.borrow_mut();
                     state.put_conversation(stored);
                     removal.apply(state, id);
-                    forget_in_memory(state, sole, counters);
-                    for fact in moved {
-                        state.put_fact(fact.clone());
-                    }
+                    facts.apply(state);
                 }
                 for job in jobs {
                     self.put_job(id, job);
                 }
-                self.erasures.set(self.erasures.get() + 1);
-                if !sole.is_empty() {
-                    erased.insert(Store::Facts.name().to_owned(), sole.len().into());
-                }
+                self.release_streams_of(id, Some(&removal.seqs));
+                self.erasures.raise(change.invalidated.facts > 0);
                 let invalidated = self.take_path_change_in(id, change).await;
                 self.emit(&Event::new("storage", json!({ "state": "message_removed", "conversationId": id })));
                 return Ok((invalidated, erased));
@@ -182,52 +186,63 @@ impl Engine {
         Err(overtaken())
     }
 
+    /// Messages behind one that hold nothing but results of its tool calls, within the turn, on whichever branch.
+    async fn answers_to(&self, id: &str, seq: Seq) -> Result<Vec<Seq>> {
+        let call = self.read_seqs(id, &[seq]).await?.pop().and_then(|record| parse_stored(&record).ok());
+        let Some(call) = call.filter(|call| call.call_ids().next().is_some()) else { return Ok(Vec::new()) };
+        let behind: Vec<Seq> = {
+            let state = self.state.borrow();
+            let Some(conversation) = state.conversation(id) else { return Ok(Vec::new()) };
+            let mut behind = vec![seq];
+            for message in conversation.messages.iter().skip(seq as usize) {
+                let follows = behind.binary_search(&message.parent_seq).is_ok();
+                if follows && !message.is_removed && !message.opens_group {
+                    behind.push(message.seq);
+                }
+            }
+            behind
+        };
+        let answers = |message: &Message| {
+            let is_answer = |part: &Part| matches!(part, Part::ToolResult { call_id, .. } if call.call_ids().any(|id| id == call_id));
+            !message.parts.is_empty() && message.parts.iter().all(is_answer)
+        };
+        let records = self.read_seqs(id, &behind).await?;
+        let is_answer = |record: &&MessageRecord| parse_stored(record).is_ok_and(|message| answers(&message));
+        Ok(records.iter().filter(is_answer).map(|record| record.seq).collect())
+    }
+
     /// Adds tombstones, the children's new parent and the end of everything kept of the messages to a transaction.
-    async fn put_removal(
-        &self,
-        id: &str,
-        removal: &Removal,
-        commit: &mut Commit,
-        erased: &mut serde_json::Map<String, serde_json::Value>,
-    ) -> Result<()> {
+    async fn put_removal(&self, id: &str, removal: &Removal, commit: &mut Commit) -> Result<()> {
         let is_imported = self.state.borrow().conversation(id).is_some_and(|found| found.stored.value.source.is_some());
-        for mut child in self.read_seqs(id, &removal.children).await? {
-            child.parent_seq = removal.parent_seq;
-            commit.puts.push((Store::Messages, key![id, child.seq], encode(&child)?));
+        let children = removal.children.iter().map(|(seq, _)| (Store::Messages, key![id, *seq])).collect();
+        for ((seq, parent_seq), record) in removal.children.iter().zip(self.host.storage.get(children).await?) {
+            let Some(record) = record else { continue };
+            let mut child = Stored::<MessageRecord>::read(Store::Messages, &record)?;
+            // It may be streaming, in another tab.
+            commit.checks.push(child.check(Store::Messages, key![id, *seq]));
+            child.value.parent_seq = *parent_seq;
+            commit.puts.push((Store::Messages, key![id, *seq], encode(&child.value)?));
         }
-        let mut vectors = 0;
-        for (seq, message_id) in removal.seqs.iter().zip(&removal.ids) {
+        let gone = removal.seqs.iter().zip(&removal.ids).zip(&removal.parents);
+        for ((seq, message_id), parent_seq) in gone {
             let tombstone = encode(&MessageRecord::tombstone(id, *seq))?;
             commit.puts.push((Store::Messages, key![id, *seq], tombstone));
             commit.deletes.push((Store::MessageIds, key![id, message_id.as_str()]));
             if is_imported {
                 // The same export may come again. What is left of the id is a hash.
-                let gone = MessageIdRecord { seq: removal.parent_seq, content_hash: String::new() };
+                let gone = MessageIdRecord { seq: *parent_seq, content_hash: String::new() };
                 commit.puts.push((Store::MessageIds, key![id, removed_id(message_id).as_str()], encode(&gone)?));
             }
             commit.delete_prefixes.push((Store::Embeddings, key![id, *seq]));
-            vectors += self.host.storage.count(Store::Embeddings, key![id, *seq]).await?;
         }
         // A piece of a summary may say what any message in front of its end said.
         let first = removal.seqs.first().copied().unwrap_or(Seq::MAX);
-        let mut pieces = 0;
         for (key, record) in self.scan(Query::between(Store::Summaries, key![id], 0_u32, u32::MAX)).await? {
             if decode::<SummaryNode>(Store::Summaries, &record)?.last_seq >= first {
                 commit.deletes.push((Store::Summaries, key));
-                pieces += 1;
             }
         }
-        let counted = [
-            (Store::Messages, removal.seqs.len() as u64),
-            (Store::MessageIds, removal.seqs.len() as u64),
-            (Store::Embeddings, vectors),
-            (Store::Summaries, pieces),
-            (Store::Segments, self.forget_segments_of(id, None, commit).await?),
-        ];
-        for (store, count) in counted.into_iter().filter(|(_, count)| *count > 0) {
-            erased.insert(store.name().to_owned(), count.into());
-        }
-        Ok(())
+        self.forget_segments_of(id, None, commit).await
     }
 }
 

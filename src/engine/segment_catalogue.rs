@@ -182,39 +182,36 @@ impl Engine {
     }
 
     /// Adds to a commit that removes messages or vectors of a conversation what goes with them: every segment, or every one
-    /// of a kind, that holds anything of it, and the mark that refuses segments that are being made of it now. Answers how
-    /// many segments that were.
+    /// of a kind, that holds anything of it, and the mark that refuses segments that are being made of it now.
     pub(super) async fn forget_segments_of(
         &self,
         conversation_id: &str,
         only: Option<SegmentKind>,
         commit: &mut Commit,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let catalogue = self.segment_catalogue().await?;
-        let mut count = 0;
+        let before = commit.deletes.len();
         let is_meant = |segment: &&Segment| only.is_none_or(|kind| segment.record.kind == kind);
         for segment in catalogue.covering(conversation_id).filter(is_meant) {
             delete_segment(segment.number, commit);
-            count += 1;
         }
         // What cannot be read may hold it.
         for key in &catalogue.unreadable {
             commit.deletes.push((Store::Segments, key.clone()));
             commit.delete_prefixes.push((Store::SegmentChunks, key.clone()));
-            count += 1;
         }
-        if count > 0 {
+        if commit.deletes.len() > before {
             // What else they held is to be sealed again.
             self.count_unsealed(LEAST_SEALED);
         }
         commit.checks.push(catalogue.check.clone());
-        self.put_removal_of_segments(catalogue.counters, commit)?;
-        Ok(count)
+        self.put_removal_of_segments(catalogue.counters, commit)
     }
 
     /// Adds the mark that refuses every segment that is being made now to a commit that removes all messages.
     pub(super) async fn forget_all_segments(&self, commit: &mut Commit) -> Result<()> {
-        let (counters, _) = self.segment_counters().await?;
+        let (counters, check) = self.segment_counters().await?;
+        commit.checks.push(check);
         self.put_removal_of_segments(counters, commit)
     }
 

@@ -57,24 +57,24 @@ impl State {
         }
     }
 
-    /// Takes a conversation record in, new or changed.
-    pub(crate) fn put_conversation(&mut self, stored: Stored<ConversationRecord>) {
+    /// Takes a conversation record in, new or changed. True: there was an erased one of the same id.
+    pub(crate) fn put_conversation(&mut self, stored: Stored<ConversationRecord>) -> bool {
         let id = stored.value.id.clone();
-        if self.conversations.get(&id).is_some_and(|known| known.stored.value.born != stored.value.born) {
-            // Erased and made again elsewhere: nothing that is known of the old one holds.
-            self.remove_conversation(&id);
-        }
+        // Erased and made again elsewhere: nothing that is known of the old one holds.
+        let is_other = self.conversations.get(&id).is_some_and(|known| known.stored.value.born != stored.value.born)
+            && self.remove_conversation(&id);
         self.unsettled.insert(id.clone());
         self.born = self.born.max(stored.value.born);
         self.positions += u64::from(stored.value.last_seq);
         if let Some(conversation) = self.conversations.get_mut(&id) {
             self.positions -= u64::from(conversation.stored.value.last_seq);
             conversation.stored = stored;
-            return;
+            return is_other;
         }
         let number = u32::try_from(self.conversation_ids.len()).unwrap_or(u32::MAX);
         self.conversation_ids.push(id.clone());
         self.conversations.insert(id, Box::new(Conversation::new(number, stored)));
+        is_other
     }
 
     /// One conversation.
@@ -100,6 +100,7 @@ impl State {
     pub(crate) fn unload(&mut self, id: &str) {
         let Some(conversation) = self.conversations.get_mut(id) else { return };
         self.index.remove_conversation(conversation.number);
+        conversation.summary = None;
         conversation.messages.clear();
         conversation.path.clear();
         conversation.returned.clear();
@@ -116,13 +117,16 @@ impl State {
         }
     }
 
-    /// Forgets a conversation and everything indexed from it.
-    pub(crate) fn remove_conversation(&mut self, id: &str) {
+    /// Forgets a conversation and everything indexed from it, its name too; false where it was not here.
+    pub(crate) fn remove_conversation(&mut self, id: &str) -> bool {
         self.unsettled.remove(id);
-        if let Some(conversation) = self.conversations.remove(id) {
-            self.positions -= u64::from(conversation.stored.value.last_seq);
-            self.index.remove_conversation(conversation.number);
+        let Some(conversation) = self.conversations.remove(id) else { return false };
+        self.positions -= u64::from(conversation.stored.value.last_seq);
+        self.index.remove_conversation(conversation.number);
+        if let Some(name) = self.conversation_ids.get_mut(conversation.number as usize) {
+            *name = String::new();
         }
+        true
     }
 }
 
@@ -173,6 +177,11 @@ impl Conversation {
             jobs: SortedMap::new(),
             recent_room_tokens: None,
         }
+    }
+
+    /// Its birth, and how many of its messages were removed: another number of either, and what was read of it is void.
+    pub(crate) fn life(&self) -> (u32, Seq) {
+        (self.stored.value.born, self.stored.value.removed)
     }
 
     /// Newest position whose metadata is here.

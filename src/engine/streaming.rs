@@ -261,6 +261,21 @@ impl Engine {
         self.streams.borrow_mut().remove(&self.stream_lock(id, seq));
     }
 
+    /// Lets go of the streams of a conversation, or of some messages of it: they are erased.
+    pub(super) fn release_streams_of(&self, id: &str, seqs: Option<&[Seq]>) {
+        let prefix = self.stream_lock(id, 0);
+        let prefix = prefix.trim_end_matches('0');
+        let is_meant = |name: &String| {
+            let seq = name.strip_prefix(prefix).and_then(|seq| seq.parse().ok());
+            seq.is_some_and(|seq: Seq| seqs.is_none_or(|seqs| seqs.binary_search(&seq).is_ok()))
+        };
+        let names: Vec<String> = self.streams.borrow().keys().filter(|name| is_meant(name)).cloned().collect();
+        for name in names {
+            // The lock is released when nothing is borrowed.
+            let _released = self.streams.borrow_mut().remove(&name);
+        }
+    }
+
     fn stream_lock(&self, id: &str, seq: Seq) -> String {
         format!("throughline:{}:stream:{id}:{seq}", self.options.user_id)
     }

@@ -2,6 +2,7 @@
 
 use super::evidence::{is_quoted, is_supported};
 use super::extract::SourceMessage;
+use super::fingerprint::is_buried;
 use super::{
     LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint, has_secret, sensitive_category,
 };
@@ -163,7 +164,8 @@ fn candidate(
         return Err(RejectionReason::Sensitive);
     }
     let fingerprint = fingerprint(&fact);
-    if existing.iter().any(|known| known.status == FactStatus::Forgotten && known.fingerprint == fingerprint) {
+    let is_tombstone = |known: &&FactRecord| known.status == FactStatus::Forgotten;
+    if existing.iter().filter(is_tombstone).any(|known| is_buried(&known.fingerprint, &fingerprint)) {
         return Err(RejectionReason::Forgotten);
     }
     let is_borne = is_statement && is_supported(&fact, &quote);

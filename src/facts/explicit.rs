@@ -1,6 +1,7 @@
 //! What the user does with the memory directly: write down, change, forget, approve. The user's word ranks highest.
 
 use super::changes::{Changes, Draft, Numbers};
+use super::fingerprint::buried;
 use super::{LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_current};
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -226,8 +227,8 @@ pub fn approve(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64)
     Ok(Written { fact, changes: draft.finish() })
 }
 
-/// Forgets a fact and the older ones that it replaced: text, quote, key, subject, category and origin are cleared; id,
-/// fingerprint and times stay as a tombstone, so that it is not learned again. Forgetting twice changes nothing.
+/// Forgets a fact and the older ones that it replaced: a tombstone of each stays, so that it is not learned again (see
+/// [`FactStatus::Forgotten`]). Forgetting twice changes nothing.
 ///
 /// The engine carries out [`Changes::forgotten`], and drops vectors and contexts that hold the text.
 ///
@@ -243,22 +244,47 @@ pub fn forget(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64) 
         next = fact.supersedes.clone();
         draft.mark_forgotten(&fact.id);
         draft.audit("FORGET", Some(&fact.id), None, None, None);
-        draft.put(FactRecord {
-            key: None,
-            subject: String::new(),
-            category: String::new(),
-            fact: String::new(),
-            confidence: 0.0,
-            status: FactStatus::Forgotten,
-            source: FactSource { kind: fact.source.kind.clone(), conversation_id: None, seq: None, quote: None },
-            supersedes: None,
-            pinned: false,
-            expires_at: None,
-            updated_at: now_ms,
-            ..fact
-        });
+        draft.put(tombstone(&fact, &fact.source.kind, now_ms));
     }
     Ok(draft.finish())
+}
+
+/// What is left of an erased fact: a tombstone that no call answers with.
+#[must_use]
+pub fn erased(fact: &FactRecord, now_ms: f64) -> FactRecord {
+    tombstone(fact, ERASED, now_ms)
+}
+
+/// Whether a fact was erased, not only forgotten.
+#[must_use]
+pub fn is_erased(fact: &FactRecord) -> bool {
+    fact.status == FactStatus::Forgotten && fact.source.kind == ERASED
+}
+
+/// Kind of the source of an erased fact.
+const ERASED: &str = "erased";
+
+fn tombstone(fact: &FactRecord, kind: &str, now_ms: f64) -> FactRecord {
+    let key = crate::hash::fnv1a(fact.id.bytes().chain(now_ms.to_le_bytes()).chain(fact.created_at.to_le_bytes()));
+    FactRecord {
+        id: fact.id.clone(),
+        key: None,
+        subject: String::new(),
+        category: String::new(),
+        fact: String::new(),
+        confidence: 0.0,
+        trust: fact.trust,
+        status: FactStatus::Forgotten,
+        source: FactSource { kind: kind.to_owned(), conversation_id: None, seq: None, quote: None },
+        supersedes: None,
+        fingerprint: buried(&fact.fingerprint, key),
+        pinned: false,
+        expires_at: None,
+        access_count: 0,
+        last_accessed_at: None,
+        created_at: fact.created_at,
+        updated_at: now_ms,
+    }
 }
 
 fn current(draft: &Draft<'_>, id: &str) -> Result<FactRecord> {

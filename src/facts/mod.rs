@@ -23,7 +23,7 @@ pub use block::{memory_item, parse_memory_block, render_memory_block};
 pub use candidates::{Candidate, CandidateKind, parse_candidates};
 pub use changes::{ApplyInput, Changes, Numbers, SourceLink, apply, withdraw};
 pub use evidence::{is_quoted, is_supported};
-pub use explicit::{FactEdit, FactWrite, Written, approve, edit, explicit, forget};
+pub use explicit::{FactEdit, FactWrite, Written, approve, edit, erased, explicit, forget, is_erased};
 pub use extract::{Extraction, SourceMessage, extract_request};
 pub use fingerprint::fingerprint;
 pub use judge::{Decision, FactOperation, JudgeItem, Resolution, judge_request, parse_operations, resolve};

@@ -255,9 +255,16 @@ impl MessageIndex {
     }
 
     pub(super) fn speaker(&mut self, name: &str) -> u16 {
-        let position = self.speakers.iter().position(|speaker| speaker.name == name).unwrap_or_else(|| {
-            self.speakers.push(Speaker { name: name.to_owned(), words: name_words(&self.analyzer, name) });
-            self.speakers.len() - 1
+        // A name that nobody has any more left its place empty.
+        let place = |wanted: &str| self.speakers.iter().position(|speaker| speaker.name == wanted);
+        let (known, empty) = (place(name), place("").unwrap_or(self.speakers.len()));
+        let position = known.unwrap_or_else(|| {
+            let speaker = Speaker { name: name.to_owned(), words: name_words(&self.analyzer, name) };
+            match self.speakers.get_mut(empty) {
+                Some(place) => *place = speaker,
+                None => self.speakers.push(speaker),
+            }
+            empty
         });
         // More names than that are not asked for by name.
         u16::try_from(position).unwrap_or(NO_SPEAKER)
@@ -367,6 +374,18 @@ impl MessageIndex {
     pub fn sweep(&mut self) {
         self.lexical.sweep();
         self.timeline.truncate(self.lexical.capacity());
+        if let Some(vectors) = &mut self.vectors {
+            vectors.sweep();
+        }
+        let mut is_used = vec![false; self.speakers.len()];
+        for entry in self.timeline.entries().iter().filter(|entry| entry.is_live) {
+            if let Some(used) = is_used.get_mut(usize::from(entry.speaker)) {
+                *used = true;
+            }
+        }
+        for (speaker, _) in self.speakers.iter_mut().zip(is_used).filter(|(_, is_used)| !is_used) {
+            *speaker = Speaker { name: String::new(), words: Vec::new() };
+        }
     }
 
     /// Searches.

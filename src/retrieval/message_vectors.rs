@@ -62,6 +62,10 @@ impl MessageVectors {
         }
     }
 
+    pub fn sweep(&mut self) {
+        self.rows.sweep();
+    }
+
     fn owner(&self, id: u32) -> u32 {
         id.checked_sub(FIRST_PART_ID).and_then(|at| self.owners.get(at as usize).copied()).unwrap_or(id)
     }

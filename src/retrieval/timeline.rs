@@ -190,7 +190,7 @@ impl Timeline {
         let Some(mut track) = self.tracks.remove(&conversation) else { return };
         for document in documents {
             if let Some(entry) = self.entries.get_mut(*document as usize) {
-                entry.is_live = false;
+                (entry.is_live, entry.content_hash) = (false, 0);
                 self.marks.wipe(*document);
             }
         }
@@ -205,7 +205,8 @@ impl Timeline {
     pub fn remove_conversation(&mut self, conversation: u32) -> Vec<u32> {
         let Some(track) = self.tracks.remove(&conversation) else { return Vec::new() };
         for document in &track.documents {
-            self.entries[*document as usize].is_live = false;
+            let entry = &mut self.entries[*document as usize];
+            (entry.is_live, entry.content_hash) = (false, 0);
             self.marks.wipe(*document);
         }
         self.sessions -= u64::from(track.sessions);

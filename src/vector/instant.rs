@@ -98,6 +98,9 @@ impl VectorIndex for InstantIndex {
         was_there
     }
 
+    /// A removed row is not kept.
+    fn sweep(&mut self) {}
+
     fn search(&self, query: &[f32], k: usize, allowed: Option<Allowed<'_>>) -> Result<Vec<Neighbour>> {
         check_vector(self.dimensions, query)?;
         let Some(query) = unit(query).filter(|_| k > 0) else {

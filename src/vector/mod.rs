@@ -64,6 +64,9 @@ pub trait VectorIndex {
     /// Forgets a row; false where there was none.
     fn remove(&mut self, id: u32) -> bool;
 
+    /// Overwrites what is still held of rows that were forgotten; call it after an erasure.
+    fn sweep(&mut self);
+
     /// The `k` rows nearest to `query`, nearest first, ties by lower id; fewer where fewer exist. Only ids for which
     /// `allowed` says yes are returned. A zero query finds nothing.
     ///

@@ -145,6 +145,18 @@ impl Rows {
         true
     }
 
+    /// Zeroes what tombstones hold.
+    pub(super) fn blank_dead(&mut self) {
+        if self.dead_count == 0 {
+            return;
+        }
+        for row in (0..self.ids.len() as u32).filter(|row| self.dead.contains(*row)) {
+            self.values.get_mut(row).fill(0);
+            self.codes.get_mut(row).fill(0);
+            self.scales[row as usize] = 0.0;
+        }
+    }
+
     /// Drops tombstones by moving live rows down, in order. Row numbers change.
     pub(super) fn compact(&mut self) {
         let live: Vec<u32> = self.live().collect();

@@ -251,6 +251,11 @@ impl VectorIndex for TieredIndex {
         was_there
     }
 
+    /// Tombstones keep their places in the graph, and lead nowhere better than elsewhere.
+    fn sweep(&mut self) {
+        self.rows.blank_dead();
+    }
+
     fn search(&self, query: &[f32], k: usize, allowed: Option<Allowed<'_>>) -> Result<Vec<Neighbour>> {
         check_vector(self.dimensions, query)?;
         let Some(query) = self.rows.query(query).filter(|_| k > 0) else {
