@@ -113,6 +113,7 @@ export class Engine {
   /** What is known to be on disk, as JSON text. */
   mark(): string | undefined;
   catchUp(request: string): Promise<unknown>;
+  erasures(request: string): Promise<unknown>;
   stats(request: string): Promise<unknown>;
   close(): Promise<unknown>;
   free(): void;

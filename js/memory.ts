@@ -2,6 +2,7 @@ import { requireId, requireOptions, requireText } from "./arguments.js";
 import { Conversations } from "./conversations.js";
 import { MemoryError, toMemoryError } from "./errors.js";
 import { wasmMemoryBytes } from "./engine-instance.js";
+import { Erasures } from "./erasures.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
 import { fromJsonTexts, toJsonText, toJsonTexts } from "./messages.js";
@@ -75,6 +76,7 @@ export class Memory {
   /** The latest write to each conversation: they are carried out in the order in which they were called. */
   readonly #writes = new Map<string, Promise<unknown>>();
   readonly #imports: RunningImports;
+  readonly #erasures: Erasures;
   /** Streams that have not ended. */
   readonly #streams = new Set<MessageStream>();
 
@@ -82,6 +84,7 @@ export class Memory {
   constructor(session: Session, events: EventEmitter) {
     this.#session = session;
     this.#imports = new RunningImports(session);
+    this.#erasures = new Erasures(session, this.#imports, events);
     this.#events = events;
     this.conversations = new Conversations(session);
     this.facts = new Facts(session);
@@ -337,15 +340,12 @@ export class Memory {
     await this.#session.call("flush", requireOptions(options, "options"), { idempotent: true, signal: options.signal });
   }
 
-  /** Removes what is named, and everything made from it, from every store, index and job. */
+  /**
+   * Removes what is named, and everything made from it, from every store, index and job, and aborts callbacks about it.
+   * The answer says what may remain elsewhere. `conflict`: several conversations have a `messageId` that is given alone.
+   */
   async erase(target: EraseTarget, options: CallOptions = {}): Promise<Erasure> {
-    const request = requireOptions(target, "target");
-    if (Object.keys(request).length === 0) {
-      throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId (with messageId for one message of it) or factId.");
-    }
-    // What is being imported would come back behind the erasure.
-    if ("user" in target) await this.#imports.stop();
-    return (await this.#session.call("erase", request, { idempotent: true, signal: options.signal })) as Erasure;
+    return this.#erasures.erase(target, options);
   }
 
   /**

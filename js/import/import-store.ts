@@ -45,11 +45,18 @@ export class ImportStore implements ImportSink {
   readonly #projectId: string | undefined;
   readonly #onProgress: ImportSink["progress"];
   #current: Current | undefined;
+  /** How often everything had been erased when the import began: once it is more, nothing new is made. */
+  #erasures: unknown;
 
   constructor(session: Session, projectId: string | undefined, onProgress: ImportSink["progress"]) {
     this.#session = session;
     this.#projectId = projectId;
     this.#onProgress = onProgress;
+  }
+
+  /** To be called first. */
+  async open(): Promise<void> {
+    this.#erasures = await this.#call("erasures", {});
   }
 
   progress(phase: "scan" | "import", bytes: number, totalBytes: number): void {
@@ -152,7 +159,7 @@ export class ImportStore implements ImportSink {
   async #create({ id, title, remember, source, createdAt }: ConversationHead): Promise<void> {
     const known = { title, projectId: this.#projectId, createdAt };
     const given = Object.entries(known).filter(([, value]) => value !== undefined);
-    await this.#call("createConversation", { id, remember, source, ...Object.fromEntries(given) });
+    await this.#call("createConversation", { id, remember, source, erasures: this.#erasures, ...Object.fromEntries(given) });
   }
 
   async #append(current: Current, messages: readonly ImportedMessage[]): Promise<void> {

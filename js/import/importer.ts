@@ -33,6 +33,7 @@ async function importGiven(session: Session, files: GivenFile[], read: ReadOptio
   const store = new ImportStore(session, projectId, progress);
   const guarded = abortable(store, signal);
   try {
+    await store.open();
     const worker = options.worker === false ? undefined : await startWorker(options.worker);
     const isAlone = worker === undefined;
     if (worker !== undefined) store.report.source = await readIn(worker, files, read, guarded, signal);

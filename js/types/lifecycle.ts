@@ -3,21 +3,36 @@ import type { StorageDamage } from "./storage.js";
 import type { MessageStatus } from "./streams.js";
 
 /**
- * What is erased: everything of the user, one conversation, one message of it (as `remove` does), or one fact, with all
- * that came from it.
+ * What is erased: everything of the user, one conversation, one message (as `remove` does; without its conversation where
+ * only one has the id), or one fact with those that it replaced, each with all that came from it.
  */
 export type EraseTarget =
   | { user: true }
   | { conversationId: string }
   | { conversationId: string; messageId: string }
+  | { messageId: string }
   | { factId: string };
 
 /** What became of an erasure. */
 export interface Erasure {
   /** Removed records, by store. */
   erased: Record<string, number>;
-  /** What may still be there, in words: e.g. what the browser's own files keep until it cleans them up. */
-  remains: string[];
+  /** What may still be there, by place. */
+  remains: Remnant[];
+}
+
+/** What of the erased may still be in one place. */
+export interface Remnant {
+  /** `browser_files`: on disk; `other_tabs`: in the memory of other tabs; `page_memory`: in that of this page, outside the engine. */
+  place: "browser_files" | "other_tabs" | "page_memory";
+  /** What it is, in words. */
+  what: string;
+  /** Why it is there. */
+  why: string;
+  /** How long, as it was measured with this browser's engine. */
+  until: string;
+  /** How to be rid of it now. */
+  remedy: string;
 }
 
 /** What a purpose has cost so far. */

@@ -55,11 +55,11 @@ impl Engine {
 
     async fn unknown_conversation(&self, id: &str, commit: &mut Commit) -> Result<ConversationRecord> {
         let found = self.host.storage.get(vec![(Store::Meta, key![BIRTHS])]).await?.pop().flatten();
-        let last = found.as_ref().and_then(|record| decode::<Births>(Store::Meta, record).ok());
-        let born = last.map_or(0, |births| births.last).max(self.state.borrow().born).saturating_add(1);
+        let births = found.as_ref().and_then(|record| decode::<Births>(Store::Meta, record).ok()).unwrap_or_default();
+        let born = births.last.max(self.state.borrow().born).saturating_add(1);
         let check = Check { store: Store::Meta, key: key![BIRTHS], body: found.map(|record| record.body) };
         commit.checks.push(check);
-        commit.puts.push((Store::Meta, key![BIRTHS], encode(&Births { last: born })?));
+        commit.puts.push((Store::Meta, key![BIRTHS], encode(&Births { last: born, ..births })?));
         Ok(ConversationRecord {
             id: id.to_owned(),
             born,

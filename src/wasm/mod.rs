@@ -11,6 +11,8 @@ mod host;
 mod stored;
 mod timer;
 mod validating;
+#[allow(unsafe_code)] // the one allocator; what it adds to the system's is stated where it is sound
+mod zeroing;
 
 use crate::engine::{
     AppendRequest, CatchUp, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest, FactFilter,
@@ -400,6 +402,11 @@ impl JsEngine {
         self.engine.mark().and_then(|mark| to_json(&mark).ok())
     }
 
+    /// How often everything was erased: an import stops where that changes.
+    pub fn erasures(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Erasures, request)
+    }
+
     /// See `stats`, without what only the facade knows.
     pub fn stats(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Stats, request)
@@ -418,6 +425,9 @@ impl JsEngine {
         let retry = Rc::clone(&self.retry);
         promise(Box::pin(async move {
             let answer = answer(&engine, method, &request).await;
+            if method.erases() {
+                zeroing::clear_stack();
+            }
             if method.makes_work() {
                 work(engine, retry);
             }
@@ -461,10 +471,16 @@ enum Method {
     AcceptDamage,
     AcknowledgeDamage,
     Verify,
+    Erasures,
     Stats,
 }
 
 impl Method {
+    /// Something may have gone that is to be nowhere in memory.
+    fn erases(self) -> bool {
+        matches!(self, Self::Erase | Self::Remove | Self::DeleteConversation | Self::ForgetFact | Self::CatchUp)
+    }
+
     fn makes_work(self) -> bool {
         matches!(
             self,
@@ -609,6 +625,7 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
         }
         Method::AcknowledgeDamage => to_json(&engine.acknowledge_damage().await?),
         Method::Verify => to_json(&engine.verify().await?),
+        Method::Erasures => to_json(&engine.erasures_of_all().await?),
         Method::Stats => to_json(&engine.stats().await?),
     }
 }

@@ -7,8 +7,12 @@ import { importFiles } from "../../dist/import/importer.js";
 export class RecordingEngine {
   conversations = new Map();
   calls = [];
+  /** How often everything was erased. */
+  erasures = 0;
 
   async call(method, request) {
+    // Each import asks this first; it stores nothing.
+    if (method === "erasures") return this.erasures;
     this.calls.push([method, request]);
     return structuredClone(this[method](structuredClone(request)));
   }
@@ -29,7 +33,8 @@ export class RecordingEngine {
     return { ...view, messageCount: messages.size };
   }
 
-  createConversation({ id, ...rest }) {
+  createConversation({ id, erasures, ...rest }) {
+    if (erasures !== this.erasures) throw new MemoryError("aborted", "everything was erased while this was imported");
     this.conversations.set(id, { id, remember: true, ...rest, messages: new Map(), activeLeaf: null });
     return this.getConversation({ id });
   }

@@ -73,3 +73,19 @@ test("imported messages are sent as a provider takes them", async () => {
   for (const message of messages) assert.deepEqual(Object.keys(message).sort(), ["content", "role"]);
   await memory.close();
 });
+
+test("an import ends where everything is erased in another tab, and leaves nothing", async () => {
+  const storage = memoryStorage();
+  const [a, b] = [await open(storage), await open(storage)];
+  const begun = new Promise((resolve) => b.on("append", resolve));
+  const importing = b.import(chatgpt(8, 200));
+  const refused = assert.rejects(importing, { code: "aborted" });
+  await begun;
+  const { erased, remains } = await a.erase({ user: true });
+  assert.ok(erased.messages > 0);
+  assert.deepEqual(remains.map(({ place }) => place), ["page_memory"], "nothing is on disk");
+  await refused;
+  assert.equal((await a.stats()).conversations, 0);
+  await a.close();
+  await b.close();
+});

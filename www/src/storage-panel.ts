@@ -34,9 +34,10 @@ export function storagePanel(root: HTMLElement, workspace: Workspace): void {
     result.textContent = "";
     await workspace.attempt(async () => {
       const { erased, remains } = await workspace.wipe();
+      const kept = remains.find(({ place }) => place === "browser_files");
       const counts = Object.entries(erased).filter(([, count]) => count > 0)
         .map(([store, count]) => `${humanise(store)} ${formatNumber(count)}`);
-      result.textContent = `Erased: ${counts.join(", ") || "nothing was stored"}. ${remains.join(" ")}`;
+      result.textContent = `Erased: ${counts.join(", ") || "nothing was stored"}. ${kept === undefined ? "" : `Still kept: ${kept.what}, until ${kept.until}. To be rid of it now: ${kept.remedy}.`}`;
     });
   }
 

@@ -7,7 +7,7 @@ import {
   createMemory,
   indexedDbStorage,
   isMemoryError,
-  type Conversation,
+  type Conversation, type Erasure,
   type HistoryEntry,
   type ImportOptions,
   type ImportReport,
@@ -314,7 +314,7 @@ export class Workspace {
   }
 
   /** Erases everything of this page's user and opens an empty memory. */
-  async wipe(): Promise<{ erased: Record<string, number>; remains: string[] }> {
+  async wipe(): Promise<Erasure> {
     const erasure = await this.opened().erase({ user: true });
     this.#clear();
     this.conversations = [];
