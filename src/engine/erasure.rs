@@ -260,8 +260,11 @@ impl Engine {
         is_meant: &dyn Fn(&str, crate::message::Seq) -> bool,
         commit: &mut Commit,
     ) -> Result<ErasedFacts> {
-        let Some(shown) = self.facts_shown_by(is_meant).await? else { return Ok(ErasedFacts::default()) };
+        let shown = self.facts_shown_by(is_meant).await?;
         shown.unlink(commit);
+        if shown.is_empty() {
+            return Ok(ErasedFacts::default());
+        }
         let (mut gone, mut changed) = (Vec::new(), shown.moved);
         for id in shown.sole {
             match self.existing_fact(&id) {

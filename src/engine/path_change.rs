@@ -198,7 +198,10 @@ impl Engine {
         commit: &mut Commit,
     ) -> Result<Option<(Changes, Stored<FactCounters>)>> {
         let is_meant = |other: &str, other_seq: Seq| other == id && other_seq == seq;
-        let Some(shown) = self.facts_shown_by(&is_meant).await? else { return Ok(None) };
+        let shown = self.facts_shown_by(&is_meant).await?;
+        if shown.is_empty() {
+            return Ok(None);
+        }
         let (counters, _) = self.fact_counters();
         let mut changes = facts::withdraw(&shown.sole, &self.all_facts(), counters.next_numbers(), self.now_ms());
         changes.puts.extend(shown.moved.iter().cloned());
@@ -210,13 +213,13 @@ impl Engine {
         Ok(Some((changes, stored)))
     }
 
-    /// The facts that messages show, given by conversation and position; `None`: none does.
-    pub(super) async fn facts_shown_by(&self, is_meant: &dyn Fn(&str, Seq) -> bool) -> Result<Option<ShownFacts>> {
+    /// The facts that messages show, given by conversation and position.
+    pub(super) async fn facts_shown_by(&self, is_meant: &dyn Fn(&str, Seq) -> bool) -> Result<ShownFacts> {
         self.refresh_facts().await?;
-        if self.state.borrow().facts.is_empty() {
-            return Ok(None);
-        }
         let (_, check) = self.fact_counters();
+        if self.state.borrow().facts.is_empty() {
+            return Ok(ShownFacts { sole: Vec::new(), moved: Vec::new(), links: Vec::new(), check });
+        }
         let mut links = Vec::new();
         let mut others: Vec<(String, String, Seq)> = Vec::new();
         for (key, _) in self.scan(Query::prefix(Store::FactSources, key![])).await? {
@@ -246,12 +249,17 @@ impl Engine {
             }
         }
         let links: Vec<Key> = links.into_iter().map(|(_, key)| key).collect();
-        Ok((!links.is_empty() || !sole.is_empty()).then_some(ShownFacts { sole, moved, links, check }))
+        Ok(ShownFacts { sole, moved, links, check })
     }
 }
 
 impl ShownFacts {
-    /// Adds the removal of the links to a transaction.
+    /// No fact is shown.
+    pub(super) fn is_empty(&self) -> bool {
+        self.links.is_empty() && self.sole.is_empty()
+    }
+
+    /// Adds the removal of the links to a transaction, and the check that nothing was learned meanwhile.
     pub(super) fn unlink(&self, commit: &mut Commit) {
         commit.checks.push(self.check.clone());
         commit.deletes.extend(self.links.iter().map(|link| (Store::FactSources, link.clone())));
