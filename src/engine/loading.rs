@@ -50,7 +50,9 @@ impl Engine {
             let state = &mut *self.state.borrow_mut();
             for (key, record) in &conversations {
                 match Stored::read(Store::Conversations, record) {
-                    Ok(stored) => state.put_conversation(stored),
+                    Ok(stored) => {
+                        state.put_conversation(stored);
+                    }
                     Err(_) if self.read_only => return Err(too_new()),
                     Err(_) => self.note_unreadable(Store::Conversations, key),
                 }
