@@ -8,6 +8,7 @@ import { testIdbFaults } from "./idb-faults.mjs";
 import { Stop, ensureChromium, main, say } from "./toolchain.mjs";
 import { testEngines } from "./engines.mjs";
 import { Stop, main, run, say } from "./toolchain.mjs";
+import { Stop, ensureChromium, main, run, say } from "./toolchain.mjs";
 
 /** By name: what it is, how many runs it has by default, how it is run. */
 const PARTS = {
@@ -24,6 +25,7 @@ const PARTS = {
       await build();
       await nodeTest(["tests/e2e/clean-starts.test.mjs"], { CHROME_PATH: browser, RUNS: String(runs), SEED: String(seed) });
     },
+  },
   erasure: {
     say: "Erasing at any moment of what else is under way",
     runs: 1_000,

@@ -131,11 +131,19 @@ impl Database {
             } else if let Some(records) = shelves.get_mut(&shelf_of(&prefix)) {
                 let range = KeyRange::prefix(&prefix);
                 records.remove_range(range.lower.as_ref(), range.upper.as_ref());
+                if records.is_empty() {
+                    shelves.remove(&shelf_of(&prefix));
+                }
             }
         }
         for (store, key) in commit.deletes {
-            if let Some(records) = self.stores.get_mut(&store).and_then(|shelves| shelves.get_mut(&shelf_of(&key))) {
+            let Some(shelves) = self.stores.get_mut(&store) else { continue };
+            if let Some(records) = shelves.get_mut(&shelf_of(&key)) {
                 records.remove(&key);
+                // The name of a shelf is part of what was on it.
+                if records.is_empty() {
+                    shelves.remove(&shelf_of(&key));
+                }
             }
         }
         for (store, key, record) in commit.puts {
