@@ -338,10 +338,11 @@ fn nothing_erased_is_found_in_any_store_or_in_the_memory_of_two_tabs() {
         // Marker 9 is said in the other conversation as well.
         assert_eq!(gone(&disk.markers(), &[9]), [0_usize; 0], "in storage");
         assert_eq!(gone(&in_memory(), &[9]), [0_usize; 0], "in memory");
-        let liked = tab.list_facts(Default::default()).await.unwrap();
-        let liked = liked.iter().find(|fact| fact.fact.contains(&m(9))).unwrap().clone();
-        assert_eq!(liked.source.conversation_id.as_deref(), Some("kept"), "another source shows it");
-        drop(liked);
+        {
+            let facts = tab.list_facts(Default::default()).await.unwrap();
+            let liked = facts.iter().find(|fact| fact.fact.contains(&m(9))).unwrap();
+            assert_eq!(liked.source.conversation_id.as_deref(), Some("kept"), "another source shows it");
+        }
 
         // A message: its own texts, the fact that it alone shows, the summary that covers it, the result of its call.
         let counts = erase(&tab, json!({ "messageId": m(60) })).await;
