@@ -224,7 +224,7 @@ fn template(long: bool) -> Disk {
         engine.create_conversation(new).await.unwrap();
         conversation(&engine, "d").await;
         let said = |n: usize, text: &str| {
-            message_with_id(&format!("m{n}"), if n % 2 == 0 { "user" } else { "assistant" }, text)
+            message_with_id(&format!("m{n}"), if n.is_multiple_of(2) { "user" } else { "assistant" }, text)
         };
         let mut messages: Vec<String> =
             (0..4).map(|n| said(n, &format!("Before that, number {n} was said at length."))).collect();
@@ -341,7 +341,7 @@ fn interleave(seed: u64, template: &Disk) {
     if kind != 3 {
         tasks.push(
             async {
-                for n in [3, 4, 5] {
+                for n in [3_usize, 4, 5] {
                     let said = [3, 4, 5].map(|n| {
                         if n == 4 {
                             format!("I like {} a lot", marker(ERASED))
@@ -349,7 +349,7 @@ fn interleave(seed: u64, template: &Disk) {
                             format!("{} that, number {n} was said at length.", if n == 3 { "Before" } else { "After" })
                         }
                     });
-                    let role = if n % 2 == 0 { "user" } else { "assistant" };
+                    let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
                     let request = AppendRequest {
                         imported: true,
                         parent_ids: Some(vec![Some(format!("m{}", n - 1))]),
