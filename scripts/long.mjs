@@ -5,9 +5,6 @@ import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
 import { nodeTest, testEngines } from "./engines.mjs";
 import { testIdbFaults } from "./idb-faults.mjs";
-import { Stop, ensureChromium, main, say } from "./toolchain.mjs";
-import { testEngines } from "./engines.mjs";
-import { Stop, main, run, say } from "./toolchain.mjs";
 import { Stop, ensureChromium, main, run, say } from "./toolchain.mjs";
 
 /** By name: what it is, how many runs it has by default, how it is run. */

@@ -197,7 +197,7 @@ async fn fill(engine: &Engine) {
         conversation_id: id.clone(),
         message_id: m(28),
         message: json!({ "id": m(30), "role": "user", "parts": [{ "type": "text", "text": m(31) }] }).to_string(),
-        format: None,
+        ..EditRequest::default()
     };
     engine.edit(branch).await.unwrap();
     for (number, status) in
