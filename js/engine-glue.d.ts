@@ -114,6 +114,8 @@ export class Engine {
   mark(): string | undefined;
   catchUp(request: string): Promise<unknown>;
   erasures(request: string): Promise<unknown>;
+  backup(request: string): Promise<unknown>;
+  restore(request: string): Promise<unknown>;
   stats(request: string): Promise<unknown>;
   close(): Promise<unknown>;
   free(): void;

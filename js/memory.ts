@@ -5,7 +5,8 @@ import { wasmMemoryBytes } from "./engine-instance.js";
 import { Erasures } from "./erasures.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
-import { fromJsonTexts, toJsonText, toJsonTexts } from "./messages.js";
+import { exportFrom } from "./export.js";
+import { fromJsonTexts, hasId, toJsonText, toJsonTexts, withoutScores } from "./messages.js";
 import { checkOptions } from "./options.js";
 import { MessageStream } from "./message-stream.js";
 import { RunningImports } from "./running-imports.js";
@@ -15,6 +16,7 @@ import type {
   ActiveLeafOptions,
   AppendedMessage,
   AppendOptions,
+  Backup,
   BuildContextRequest,
   CallOptions,
   CompactOptions,
@@ -23,6 +25,9 @@ import type {
   EditOptions,
   EraseTarget,
   Erasure,
+  ExportOptions,
+  ExportReport,
+  ExportToOptions,
   HistoryEntry,
   HistoryOptions,
   ImportInput,
@@ -349,9 +354,21 @@ export class Memory {
   }
 
   /**
-   * Imports the export of another app: ChatGPT, Claude, Gemini (Takeout), AI Studio, Grok, Open WebUI, LibreChat,
+   * Writes everything of this user into one file that `import` reads: gzip, or encrypted. docs/backup.md describes it.
+   * What cannot be read in a damaged store is left out and listed.
+   *
+   * @throws `storage_conflict`: something was erased meanwhile; delete what was written, and export again.
+   */
+  async export(options: ExportToOptions): Promise<ExportReport>;
+  async export(options?: ExportOptions): Promise<Backup>;
+  async export(options: ExportOptions | ExportToOptions = {}): Promise<Backup | ExportReport> {
+    return exportFrom(this.#session, options);
+  }
+
+  /**
+   * Imports a backup, all of it or nothing, or the export of another app: ChatGPT, Claude, Gemini (Takeout), AI Studio, Grok, Open WebUI, LibreChat,
    * SillyTavern, ShareGPT, or messages in a format that `append` takes. Importing the same again changes nothing; a later
-   * export adds what is new. A conversation that cannot be read is left out and reported, the others are imported.
+   * export adds what is new. Of an app's export what cannot be read is left out and reported.
    *
    * @throws `invalid_argument` for files of no known app, damaged ones, and those beyond a limit, with the place in
    * `details`: nothing was imported then. `aborted`: what was wholly imported stays, the conversation that was being
@@ -388,8 +405,4 @@ export class Memory {
     const aborts = [...this.#streams].map((stream) => stream.abort().catch(() => undefined));
     await this.#session.close(Promise.all([...this.#writes.values(), ...aborts]));
   }
-}
-
-function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
-  return { ...group, hits: hits.map(({ id, seq, status, score }) => ({ id, seq, status, score })) };
 }

@@ -2,6 +2,7 @@
 
 import { requireId } from "./arguments.js";
 import { MemoryError } from "./errors.js";
+import type { RecallGroup } from "./types.js";
 
 /** The JSON text of each message, or `invalid_argument` before anything is written. */
 export function toJsonTexts(messages: object | readonly object[]): string[] {
@@ -58,4 +59,14 @@ class Lossy extends Error {}
 
 function refuse(message: string): MemoryError {
   return new MemoryError("invalid_argument", message);
+}
+
+/** Whether a message has an id of its own. */
+export function hasId(message: object): boolean {
+  return "id" in message && typeof message.id === "string" && message.id !== "";
+}
+
+/** A group of found messages without what explains it. */
+export function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
+  return { ...group, hits: hits.map(({ id, seq, status, score }) => ({ id, seq, status, score })) };
 }

@@ -1,4 +1,5 @@
 /** Every public type. */
+export type * from "./types/backup.js";
 export type * from "./types/context.js";
 export type * from "./types/conversations.js";
 export type * from "./types/facts.js";

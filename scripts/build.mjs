@@ -120,12 +120,13 @@ function writeInlineChunk() {
 async function buildTypeScript() {
   await step(
     "Compile the TypeScript",
-    { inputs: ["js", "tsconfig.json", "package-lock.json", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts", "dist/import/importer.js", "dist/import/import-reader.js", "dist/import/import-worker-inline.js"] },
+    { inputs: ["js", "tsconfig.json", "package-lock.json", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts", "dist/import/importer.js", "dist/import/import-reader.js", "dist/import/import-worker-inline.js", "dist/backup/exporter.js", "dist/backup/restorer.js"] },
     async () => {
       removeCompiled();
       await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
       await stripComments();
       await bundleImporter();
+      await bundleBackup();
       copyFileSync(join(ROOT, "js/engine-glue.d.ts"), join(DIST, "engine-glue.d.ts"));
       copyFileSync(join(ROOT, "js/wasm-inline.d.ts"), join(DIST, "wasm-inline.d.ts"));
     },
@@ -154,7 +155,7 @@ async function bundleImporter() {
   const banner = { js: `/*! This file contains zip.js (https://github.com/gildas-lormeau/zip.js).\n${licence.trim()}\n*/` };
   const shared = { bundle: true, target: "es2022", minify: true, legalComments: "none", write: false };
   const bundled = async (entry, options) => (await build({ ...shared, ...options, entryPoints: [join(folder, entry)] })).outputFiles[0].text;
-  const importer = await bundled("importer.js", { format: "esm", external: ["../errors.js", "../arguments.js", "./import-reader.js", "./import-worker-inline.js"] });
+  const importer = await bundled("importer.js", { format: "esm", external: ["../errors.js", "../arguments.js", "./import-reader.js", "./import-worker-inline.js", "../backup/restorer.js"] });
   const reader = await bundled("import-reader.js", { format: "esm", external: ["../errors.js", "../arguments.js"], banner });
   const worker = await bundled("import-worker.js", { format: "iife", banner });
   rmSync(folder, { recursive: true, force: true });
@@ -165,9 +166,26 @@ async function bundleImporter() {
   writeFileSync(join(folder, "import-worker-inline.js"), `export const code = ${JSON.stringify(worker)};\n`);
 }
 
+/** What exports and imports backups is loaded when an app does so; what encrypts, when it wants that. */
+async function bundleBackup() {
+  const { build } = await import("esbuild");
+  const folder = join(DIST, "backup");
+  const external = ["../errors.js", "../arguments.js", "../session.js", "./encrypted-file.js"];
+  const parts = ["exporter.js", "restorer.js", "encrypted-file.js"];
+  const bundled = [];
+  for (const part of parts) {
+    const entryPoints = [join(folder, part)];
+    const { outputFiles } = await build({ entryPoints, bundle: true, external, format: "esm", target: "es2022", minify: true, legalComments: "none", write: false });
+    bundled.push(outputFiles[0].text);
+  }
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  parts.forEach((part, index) => writeFileSync(join(folder, part), bundled[index]));
+}
+
 /** What was compiled from a source file that is gone must not be shipped. */
 function removeCompiled() {
-  for (const folder of ["types", "import"]) rmSync(join(DIST, folder), { recursive: true, force: true });
+  for (const folder of ["types", "import", "backup"]) rmSync(join(DIST, folder), { recursive: true, force: true });
   for (const name of readdirSync(DIST)) {
     if (/\.[jt]s$/.test(name) && !MADE_WITH_THE_ENGINE.includes(name)) rmSync(join(DIST, name));
   }

@@ -61,6 +61,9 @@ impl ConversationRecord {
     }
 }
 
+/// Most records of one backup, and so positions of one of its conversations.
+pub const MAX_BACKUP_RECORDS: u32 = 1_000_000;
+
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }

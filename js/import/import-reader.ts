@@ -2,6 +2,7 @@
 
 import type { ImportSkipReason, ImportSource } from "../types.js";
 import { MemoryError } from "../errors.js";
+import { breather } from "./breather.js";
 import { isCompanion, isOpen, recognise, type EntryReader, type Recognised } from "./app.js";
 import { Skip, type ImportedConversation, type ImportedMessage } from "./conversation.js";
 import { byteBudget, bytesOf, exportFiles, HEAD_BYTES, headOf, isMarkup, type ByteBudget, type ExportFile, type GivenFile } from "./export-file.js";
@@ -39,8 +40,6 @@ export interface ReadOptions {
 export const BATCH_MESSAGES = 32;
 /** Characters of JSON beyond which a batch is handed on. */
 export const BATCH_CHARACTERS = 64 * 1024;
-/** Longest stretch of work before the thread gets its turn. */
-const SLICE_MS = 8;
 
 interface Plan {
   file: ExportFile;
@@ -230,26 +229,4 @@ function* batches(messages: readonly ImportedMessage[]): Generator<ImportedMessa
 
 function totalBytes(plans: readonly Plan[]): number {
   return plans.reduce((sum, { file }) => sum + file.packedBytes, 0);
-}
-
-/** A function that lets the thread do other things once it has worked for {@link SLICE_MS}. */
-function breather(): () => Promise<void> {
-  let since = performance.now();
-  return async () => {
-    if (performance.now() - since < SLICE_MS) return;
-    await macrotask();
-    since = performance.now();
-  };
-}
-
-/** Not a timer: nested ones wait for 4 ms. */
-function macrotask(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(undefined);
-  });
 }

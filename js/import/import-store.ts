@@ -40,7 +40,7 @@ interface Current {
 /** Takes conversations in and counts them. */
 export class ImportStore implements ImportSink {
   /** What was done so far. */
-  readonly report: ImportReport = { source: null, imported: 0, updated: 0, unchanged: 0, conversations: [], messages: 0, skipped: [] };
+  readonly report: ImportReport = { source: null, imported: 0, updated: 0, unchanged: 0, conversations: [], messages: 0, facts: 0, skipped: [] };
   readonly #session: Session;
   readonly #projectId: string | undefined;
   readonly #onProgress: ImportSink["progress"];

@@ -3,13 +3,14 @@
 import { MemoryError } from "../errors.js";
 import type { Session } from "../session.js";
 import type { ImportInput, ImportOptions, ImportProgress, ImportReport, ImportSource } from "../types.js";
+import { isBackup } from "./backup-mark.js";
 import type { GivenFile } from "./export-file.js";
 import type { FromWorker, ToWorker } from "./import-protocol.js";
 import type { ImportSink, ReadOptions } from "./import-reader.js";
 import { ImportStore } from "./import-store.js";
 
 const SOURCES: ReadonlySet<string> = new Set<ImportSource>([
-  "chatgpt", "claude", "gemini", "ai-studio", "grok", "open-webui", "librechat", "sillytavern", "sharegpt", "messages",
+  "throughline", "chatgpt", "claude", "gemini", "ai-studio", "grok", "open-webui", "librechat", "sillytavern", "sharegpt", "messages",
 ]);
 const PROGRESS_MS = 100;
 /** A worker that says nothing for so long cannot be made here: some policies refuse one without a word. */
@@ -24,7 +25,26 @@ export async function importFiles(session: Session, input: ImportInput, options:
   throwIfAborted(signal);
   const files = await givenFiles(input, signal, maxBytes);
   // One at a time, in all tabs: two imports of one file would each find the other's half.
-  return session.exclusive("import", signal, () => importGiven(session, files, read, options));
+  const backup = await ownBackup(files, source);
+  return session.exclusive("import", signal, () => (backup === undefined ? importGiven(session, files, read, options) : importBackup(session, backup, options)));
+}
+
+/** The file, where it is a backup of this package. */
+async function ownBackup(files: readonly GivenFile[], source: ImportSource | undefined): Promise<GivenFile | undefined> {
+  const refuse = (problem: string): MemoryError => new MemoryError("invalid_argument", `import: ${problem}. Nothing was imported.`);
+  for (const file of files) {
+    if (!(await isBackup(file.blob))) continue;
+    if (files.length > 1) throw refuse(`${file.name} is a backup of this package; import it alone`);
+    if (source !== undefined && source !== "throughline") throw refuse(`${file.name} is a backup of this package, not of ${source}`);
+    return file;
+  }
+  if (source === "throughline") throw refuse("the file is no backup of this package");
+  return undefined;
+}
+
+async function importBackup(session: Session, file: GivenFile, options: ImportOptions): Promise<ImportReport> {
+  const { restoreBackup } = await import("../backup/restorer.js");
+  return restoreBackup(session, file, options, teller(options.onProgress));
 }
 
 async function importGiven(session: Session, files: GivenFile[], read: ReadOptions, options: ImportOptions): Promise<ImportReport> {
@@ -50,11 +70,13 @@ async function importGiven(session: Session, files: GivenFile[], read: ReadOptio
 }
 
 function checked(options: ImportOptions): ImportOptions {
-  const { source, maxBytes, onProgress, projectId, worker } = options;
+  const { source, maxBytes, onProgress, projectId, worker, passphrase, trusted } = options;
   const refuse = (what: string): MemoryError => new MemoryError("invalid_argument", `import: ${what}`);
   if (source !== undefined && !SOURCES.has(source)) throw refuse(`options.source must be one of ${[...SOURCES].join(", ")}.`);
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0)) throw refuse("options.maxBytes must be a whole number from 1.");
   if (onProgress !== undefined && typeof onProgress !== "function") throw refuse("options.onProgress must be a function.");
+  if (passphrase !== undefined && (typeof passphrase !== "string" || passphrase === "")) throw refuse("options.passphrase must be a text that is not empty.");
+  if (trusted !== undefined && typeof trusted !== "boolean") throw refuse("options.trusted must be true or false.");
   if (projectId !== undefined && (typeof projectId !== "string" || projectId === "")) throw refuse("options.projectId must be a text that is not empty.");
   if (worker !== undefined && typeof worker !== "boolean" && typeof worker !== "function") throw refuse("options.worker must be true, false or a function that makes a worker.");
   return options;
@@ -83,18 +105,27 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 function progressOf(onProgress: ImportOptions["onProgress"], report: () => ImportReport): ImportSink["progress"] {
+  const tell = teller(onProgress);
+  return (phase, bytes, totalBytes) => {
+    const { imported, updated, unchanged, messages } = report();
+    tell({ phase, bytes, totalBytes, conversations: imported + updated + unchanged, messages });
+  };
+}
+
+/** Tells the app how far it is, not too often. */
+function teller(onProgress: ImportOptions["onProgress"]): (progress: ImportProgress) => void {
   let toldAt = -Infinity;
   let told = "";
-  return (phase: ImportProgress["phase"], bytes, totalBytes) => {
+  return (progress) => {
+    const { phase, bytes, totalBytes, conversations, messages } = progress;
     const now = performance.now();
     if (onProgress === undefined || (bytes < totalBytes && now - toldAt < PROGRESS_MS)) return;
-    const { imported, updated, unchanged, messages } = report();
-    const state = `${phase} ${bytes} ${messages} ${imported + updated + unchanged}`;
+    const state = `${phase} ${bytes} ${messages} ${conversations}`;
     if (state === told) return;
     toldAt = now;
     told = state;
     try {
-      onProgress({ phase, bytes, totalBytes, conversations: imported + updated + unchanged, messages });
+      onProgress({ ...progress });
     } catch (error) {
       // The app's own failure is reported as the platform reports uncaught ones; the import goes on.
       queueMicrotask(() => {

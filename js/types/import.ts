@@ -1,7 +1,8 @@
 import type { CallOptions } from "./conversations.js";
 
-/** An app whose exports are read, or a plain file of messages (`"messages"`). */
+/** An app whose exports are read, a plain file of messages (`"messages"`), or a backup of this package (`"throughline"`). */
 export type ImportSource =
+  | "throughline"
   | "chatgpt"
   | "claude"
   | "gemini"
@@ -31,7 +32,7 @@ export interface ImportOptions extends CallOptions {
   onProgress?: (progress: ImportProgress) => void;
   /** Reads only what is of this app. Default: detected from what is in each file; names of files say nothing. */
   source?: ImportSource;
-  /** Project that new conversations are put into. Default: none. */
+  /** Project that new conversations are put into; those of a backup keep their own. Default: none. */
   projectId?: string;
   /**
    * False reads in this thread instead of a worker, in slices of 8 ms. Default true: a worker where one can be made (not
@@ -39,6 +40,15 @@ export interface ImportOptions extends CallOptions {
    * policy allows only files: a new `Worker` of the package's file `throughline/import-worker.js` each time it is called.
    */
   worker?: boolean | (() => Worker);
+  /** Of an encrypted backup. */
+  passphrase?: string;
+  /**
+   * Whether a backup is the user's own: what it says about the user is believed then, and stays as it was. Else it is as
+   * good as any app's export: its facts are proposals of trust `imported`, no model is asked about its messages by itself,
+   * and its summaries are made anew. Default: true for an encrypted one, since nobody without the passphrase can have made
+   * or changed it; false for others, since anybody can. Of a file that somebody else gave, with its passphrase, say false.
+   */
+  trusted?: boolean;
   /** Most bytes of JSON or HTML after unpacking, all files together, from 1. Default 268,435,456 (256 MB). */
   maxBytes?: number;
 }
@@ -68,6 +78,7 @@ export interface ImportProgress {
  * | `invalid_json` | this entry is not JSON |
  * | `not_a_conversation` | this entry has not the shape of a conversation of its app |
  * | `empty` | this conversation has no message that says anything |
+ * | `lost` | a backup does not have it, since it could not be read when the backup was made |
  * | `rejected` | the engine refused a message of this conversation, e.g. one beyond `policy.limits.messageBytes`, or it was deleted meanwhile |
  */
 export type ImportSkipReason =
@@ -77,6 +88,7 @@ export type ImportSkipReason =
   | "invalid_json"
   | "not_a_conversation"
   | "empty"
+  | "lost"
   | "rejected";
 
 /** Something that was left out. */
@@ -103,6 +115,8 @@ export interface ImportReport {
   conversations: string[];
   /** Messages stored. */
   messages: number;
+  /** Facts stored; only backups have any. */
+  facts: number;
   /** What was left out, and why. */
   skipped: ImportSkipped[];
 }

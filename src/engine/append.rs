@@ -184,12 +184,7 @@ impl Engine {
         let parsed = formats::parse(raw, format)?;
         let message = parsed.message;
         if let Some(id) = &message.id {
-            self.check_id("a message id", id)?;
-            if id.strip_prefix(GIVEN_ID).is_some_and(|rest| rest.parse::<Seq>().is_ok()) {
-                return Err(Error::invalid_argument(format!(
-                    "message ids of the form {GIVEN_ID}<number> are given by the engine; use another"
-                )));
-            }
+            self.check_own_id(id)?;
         }
         let record = MessageRecord {
             conversation_id: conversation_id.to_owned(),
@@ -214,6 +209,17 @@ impl Engine {
             heard_at: None,
         };
         Ok((Prepared { record, own_id: message.id.is_some() }, message))
+    }
+
+    /// Refuses an id that a message cannot have of its own.
+    pub(super) fn check_own_id(&self, id: &str) -> Result<()> {
+        self.check_id("a message id", id)?;
+        if id.strip_prefix(GIVEN_ID).is_some_and(|rest| rest.parse::<Seq>().is_ok()) {
+            return Err(Error::invalid_argument(format!(
+                "message ids of the form {GIVEN_ID}<number> are given by the engine; use another"
+            )));
+        }
+        Ok(())
     }
 
     /// One round: `None` when another tab was faster. With `edited`, the messages take the place of that one: they follow
@@ -554,10 +560,12 @@ impl Engine {
 fn call_id(call: &str) -> String {
     format!("call:{call}")
 }
+/// How the marks of removed messages begin.
+pub(super) const REMOVED_PREFIX: &str = "removed:";
 
 /// Under this a removed message of an import is known: a hash of its id.
 pub(super) fn removed_id(id: &str) -> String {
-    format!("removed:{:016x}", crate::hash::fnv1a(id.bytes()))
+    format!("{REMOVED_PREFIX}{:016x}", crate::hash::fnv1a(id.bytes()))
 }
 
 /// The id of a message that has none of its own.

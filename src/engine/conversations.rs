@@ -3,6 +3,7 @@
 use super::Engine;
 use super::event::Event;
 use super::loading::job_key;
+use super::staging::staged_key;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields, deserialize_as_json};
@@ -201,12 +202,22 @@ impl Engine {
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
-            let counter =
-                self.host.storage.get(vec![(Store::Meta, key![BIRTHS]), (Store::Conversations, key![new.id.as_str()])]);
-            let mut found = counter.await?.into_iter();
+            let reserved = staged_key(&new.id);
+            let keys = vec![
+                (Store::Meta, key![BIRTHS]),
+                (Store::Conversations, key![new.id.as_str()]),
+                (Store::Meta, reserved.clone()),
+            ];
+            let mut found = self.host.storage.get(keys).await?.into_iter();
             let counter = found.next().flatten();
             if found.next().flatten().is_some() {
                 return Err(Error::new(Code::Conflict, "a conversation with this id exists already; use another id"));
+            }
+            if found.next().flatten().is_some() {
+                return Err(Error::new(
+                    Code::StorageConflict,
+                    "a conversation with this id is just being imported; wait for the import",
+                ));
             }
             let mut births = births_of(counter.as_ref());
             if new.erasures.is_some_and(|known| known != births.erasures) {
@@ -217,6 +228,7 @@ impl Engine {
             let checks = vec![
                 Check { store: Store::Meta, key: key![BIRTHS], body: counter.map(|record| record.body) },
                 Check { store: Store::Conversations, key: key![new.id.as_str()], body: None },
+                Check { store: Store::Meta, key: reserved, body: None },
             ];
             if let Some(view) = self.write_new_conversation(&new, births, checks).await? {
                 self.emit(&Event::conversation(&new.id, "created"));

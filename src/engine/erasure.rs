@@ -4,6 +4,7 @@ use super::Engine;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::event::Event;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
+use super::staging::run_key;
 use super::state::{FactCounters, State};
 use super::stored::{Stored, encode};
 use crate::error::{Code, Error, Result};
@@ -113,6 +114,8 @@ impl Engine {
                 commit.delete_prefixes.push((store, key![]));
             }
             let counts = self.counts_of(&commit).await?;
+            // What is being imported goes too, and cannot go on.
+            commit.delete_prefixes.push((Store::Meta, run_key()));
             // The counters stay and move: numbers are never used twice, and other tabs see that all is gone.
             self.refresh_facts().await?;
             let counters = self.put_fact_counters(&mut commit)?;

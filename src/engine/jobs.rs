@@ -80,6 +80,7 @@ impl Engine {
 
     /// Jobs come first: the graph grows while none is due.
     async fn work_until_done(&self) -> Result<()> {
+        self.sweep_leftovers().await?;
         loop {
             self.work_due_jobs().await?;
             self.ensure_open()?;

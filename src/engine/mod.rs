@@ -8,6 +8,7 @@
 mod active_path;
 mod append;
 mod attaching;
+mod backup;
 mod build_context;
 mod callback;
 mod catching_up;
@@ -30,9 +31,14 @@ mod path_change;
 mod readable;
 mod recall;
 mod removal;
+mod restore;
+mod restored_conversation;
+mod restored_facts;
+mod restored_merge;
 mod restoring;
 mod sealing;
 mod segment_catalogue;
+mod staging;
 mod state;
 mod stats;
 mod stored;
@@ -41,6 +47,7 @@ mod tree;
 mod turnstile;
 
 pub use append::{AppendRequest, Appended, HistoryEntry};
+pub use backup::{BackupPage, BackupPart, BackupRequest, BackupSkipped};
 pub use build_context::ContextRequest;
 pub use catching_up::CatchUp;
 pub use compaction::SummaryView;
@@ -53,6 +60,7 @@ pub use integrity::{Mark, StorageCheck};
 pub use path_change::Invalidated;
 pub use recall::{RecallRequest, RecalledGroup};
 pub use removal::RemoveRequest;
+pub use restore::{RestoreRequest, RestoreStep, Restored};
 pub use stats::{SegmentStats, Stats};
 pub use streaming::StreamUpdate;
 pub use tree::{EditRequest, Edited, LeafRequest, TreeNode, Turned};
@@ -68,6 +76,7 @@ use damage::Losses;
 use erasures::Erasures;
 use integrity::Evidence;
 use lease::Lease;
+use restore::Restore;
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -136,6 +145,10 @@ pub struct Engine {
     unsealed: Cell<u32>,
     closed: Cell<bool>,
     erasures: Erasures,
+    /// The import of a backup that is running.
+    restoring: RefCell<Option<Box<Restore>>>,
+    /// An import may have left what nobody sees.
+    has_staged: Cell<bool>,
 }
 
 impl Engine {
@@ -182,12 +195,15 @@ impl Engine {
             unsealed: Cell::new(u32::MAX),
             closed: Cell::new(false),
             erasures: Erasures::default(),
+            restoring: RefCell::default(),
+            has_staged: Cell::new(false),
         };
         if engine.is_schema_newer().await? {
             engine.read_only = true;
             engine.host.storage = Rc::new(ReadOnlyStore(Rc::clone(&engine.host.storage)));
         }
         engine.load_small_records().await?;
+        engine.notice_staged().await?;
         Ok(engine)
     }
 

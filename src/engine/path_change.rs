@@ -58,7 +58,7 @@ pub(super) struct ShownFacts {
 }
 
 /// Key of the summary that reaches up to a message.
-fn checkpoint_key(id: &str, cursor: Seq) -> Key {
+pub(super) fn checkpoint_key(id: &str, cursor: Seq) -> Key {
     key![id, "head", cursor]
 }
 

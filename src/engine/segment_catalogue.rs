@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 /// Name of the counters' record.
-const SEGMENT_COUNTERS: &str = "segments";
+pub(super) const SEGMENT_COUNTERS: &str = "segments";
 /// Layout of a segment's bytes. It rises when they mean something else; others are made again from the messages.
 pub(super) const SEGMENT_LAYOUT: u32 = 1;
 

@@ -15,9 +15,9 @@ mod validating;
 mod zeroing;
 
 use crate::engine::{
-    AppendRequest, CatchUp, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest, FactFilter,
-    FactUpdate, Host, LeafRequest, NewConversation, NewFact, Options, RecallRequest, RemoveRequest, StorageCheck,
-    StreamUpdate,
+    AppendRequest, BackupRequest, CatchUp, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest,
+    FactFilter, FactUpdate, Host, LeafRequest, NewConversation, NewFact, Options, RecallRequest, RemoveRequest,
+    RestoreRequest, StorageCheck, StreamUpdate,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -407,6 +407,16 @@ impl JsEngine {
         self.answer(Method::Erasures, request)
     }
 
+    /// A part of a backup (docs/backup.md).
+    pub fn backup(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Backup, request)
+    }
+
+    /// A step of the import of a backup.
+    pub fn restore(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Restore, request)
+    }
+
     /// See `stats`, without what only the facade knows.
     pub fn stats(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Stats, request)
@@ -472,6 +482,8 @@ enum Method {
     AcknowledgeDamage,
     Verify,
     Erasures,
+    Backup,
+    Restore,
     Stats,
 }
 
@@ -491,6 +503,7 @@ impl Method {
                 | Self::Remove
                 | Self::DeleteConversation
                 | Self::Erase
+                | Self::Restore
                 | Self::SetActiveLeaf
                 | Self::BuildContext
                 | Self::Recall
@@ -626,6 +639,14 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
         Method::AcknowledgeDamage => to_json(&engine.acknowledge_damage().await?),
         Method::Verify => to_json(&engine.verify().await?),
         Method::Erasures => to_json(&engine.erasures_of_all().await?),
+        Method::Backup => {
+            let request: BackupRequest = from_json(request)?;
+            to_json(&engine.backup(request).await?)
+        }
+        Method::Restore => {
+            let request: RestoreRequest = from_json(request)?;
+            to_json(&engine.restore(request).await?)
+        }
         Method::Stats => to_json(&engine.stats().await?),
     }
 }

@@ -1,0 +1,434 @@
+//! A backup, as it is read out of storage: the records that are the truth, each as one line of JSON in one canonical form
+//! (docs/backup.md). What can be made again is left out: what a message says and how many tokens it has, ids' places,
+//! vectors, the index, and how often work was tried.
+//!
+//! A record that cannot be read costs only itself. Positions stay dense: in place of a message that is lost stands what a
+//! removed one leaves.
+
+use super::Engine;
+use super::append::{REMOVED_PREFIX, given_id};
+use super::loading::{FACT_COUNTERS, fact_number, job_key};
+use super::segment_catalogue::SEGMENT_COUNTERS;
+use super::staging::staged_key;
+use super::state::FactCounters;
+use super::stored::{Stored, decode, encode};
+use crate::error::{Code, Error, Result};
+use crate::json_reader::{Fields, FromFields, FromJson, json_names, read_json};
+use crate::json_text::value_text;
+use crate::key;
+use crate::message::Seq;
+use crate::ports::{Commit, Key, KeyPart, Query, Record, Store};
+use crate::records::{
+    AuditRecord, ConversationRecord, FactRecord, JobKind, JobRecord, MessageIdRecord, MessageRecord, MessageStatus,
+    SegmentCounters, SummaryHead, SummaryNode,
+};
+use crate::sorting;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// Name of the record that says when the last backup was made.
+pub(super) const LAST_EXPORT: &str = "export";
+/// Messages of one page, and bytes beyond which it ends.
+const PAGE_MESSAGES: usize = 500;
+const PAGE_BYTES: usize = 1024 * 1024;
+/// Positions that may be missing between two messages: no backup holds more records.
+const LARGEST_GAP: Seq = 1_000_000;
+/// Fields of a message that are made again from what it says.
+const DERIVED: [&str; 11] = [
+    "conversationId",
+    "role",
+    "name",
+    "text",
+    "tokens",
+    "variable",
+    "countedWith",
+    "contentHash",
+    "normalized",
+    "opensGroup",
+    "heardAt",
+];
+
+/// Which part of a backup is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackupPart {
+    /// The conversation whose id comes next.
+    #[default]
+    Conversation,
+    /// Messages of a conversation, by position.
+    Messages,
+    /// What else there is of a conversation: summaries, and marks of removed messages.
+    Summaries,
+    /// Facts, their sources, and their history.
+    Facts,
+    /// Nothing: whether something was erased since the backup began.
+    Check,
+    /// Nothing: the backup is whole and given out.
+    Done,
+}
+
+json_names!(BackupPart {
+    Conversation: "conversation",
+    Messages: "messages",
+    Summaries: "summaries",
+    Facts: "facts",
+    Check: "check",
+    Done: "done",
+});
+
+/// What is to be read next.
+#[derive(Clone, Debug, Default)]
+pub struct BackupRequest {
+    /// Which part.
+    pub part: BackupPart,
+    /// The conversation; for [`BackupPart::Conversation`] the one before, none for the first.
+    pub conversation_id: Option<String>,
+    /// First position (messages).
+    pub from: Seq,
+    /// Last position, inclusive (messages).
+    pub to: Seq,
+}
+
+impl FromFields for BackupRequest {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            part: fields.take("part"),
+            conversation_id: fields.take("conversationId"),
+            from: fields.take_or("from", 1),
+            to: fields.take_or("to", Seq::MAX),
+        }
+    }
+}
+
+/// A record that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BackupSkipped {
+    /// The store, and where in it: ids and positions, nothing that was said.
+    pub r#where: String,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// A page of a backup.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupPage {
+    /// The lines of the file, in order.
+    pub lines: Vec<String>,
+    /// What was left out.
+    pub skipped: Vec<BackupSkipped>,
+    /// The conversation that was read; none: there is no further one.
+    pub conversation_id: Option<String>,
+    /// Its newest position (conversation), or the last position that was read (messages).
+    pub last_seq: Seq,
+    /// Removals of messages and conversations so far: where it has risen, what was read before may hold what was erased.
+    pub removals: u32,
+    /// The same for facts.
+    pub fact_version: u32,
+}
+
+impl BackupPage {
+    fn put(&mut self, kind: &str, value: Value) {
+        let mut line = Map::new();
+        line.insert(kind.to_owned(), value);
+        self.lines.push(value_text(&Value::Object(line)));
+    }
+
+    fn skip(&mut self, store: Store, place: &str, reason: &'static str) {
+        self.skipped.push(BackupSkipped { r#where: format!("{} {place}", store.name()), reason });
+    }
+
+    /// Puts a record in its canonical form.
+    fn put_record<T: Serialize + FromJson>(&mut self, kind: &str, store: Store, place: &str, record: &Record) {
+        let canonical =
+            decode::<T>(store, record).and_then(|value| encode(&value)).and_then(|record| object(store, &record));
+        match canonical {
+            Ok(object) => self.put(kind, Value::Object(object)),
+            Err(_) => self.skip(store, place, UNREADABLE),
+        }
+    }
+}
+
+const UNREADABLE: &str = "unreadable";
+const MISSING: &str = "missing";
+
+impl Engine {
+    /// Reads a part of a backup.
+    ///
+    /// # Errors
+    /// `storage_*`. Where `storage_corrupt` is answered for messages, a smaller range may still be readable.
+    pub async fn backup(&self, request: BackupRequest) -> Result<BackupPage> {
+        self.ensure_open()?;
+        let mut page = BackupPage::default();
+        let counters = vec![(Store::Meta, key![SEGMENT_COUNTERS]), (Store::Meta, key![FACT_COUNTERS])];
+        let counters = self.host.storage.get(counters).await?;
+        let counted = |index: usize| counters.get(index).and_then(Option::as_ref);
+        // Counters that cannot be read count nothing; what they guard is read all the same.
+        page.removals = counted(0)
+            .and_then(|record| decode::<SegmentCounters>(Store::Meta, record).ok())
+            .map_or(0, |one| one.removals);
+        page.fact_version =
+            counted(1).and_then(|record| decode::<FactCounters>(Store::Meta, record).ok()).map_or(0, |one| one.version);
+        let id = request.conversation_id.as_deref();
+        match request.part {
+            BackupPart::Conversation => self.next_conversation(id, &mut page).await?,
+            BackupPart::Messages => self.backup_messages(named(id)?, request.from, request.to, &mut page).await?,
+            BackupPart::Summaries => self.backup_summaries(named(id)?, &mut page).await?,
+            BackupPart::Facts => self.backup_facts(&mut page).await?,
+            BackupPart::Check => {}
+            BackupPart::Done => {
+                let record = Record { body: value_text(&json!({ "at": self.now_ms() })), blob: None };
+                self.commit(Commit { puts: vec![(Store::Meta, key![LAST_EXPORT], record)], ..Commit::default() })
+                    .await?;
+            }
+        }
+        Ok(page)
+    }
+
+    /// The conversation behind `after`, by id. One whose record is lost is known by its messages.
+    async fn next_conversation(&self, after: Option<&str>, page: &mut BackupPage) -> Result<()> {
+        let mut after = after.map(str::to_owned);
+        loop {
+            // Nothing sorts between a text and the same text with a NUL behind it.
+            let from = after.as_ref().map(|id| KeyPart::Text(format!("{id}\0")));
+            let first = |store| Query { from: from.clone(), limit: Some(1), ..Query::prefix(store, key![]) };
+            // A broken record hides where it stands; the messages show the conversations on both sides of it.
+            let by_record = self.scan(first(Store::Conversations)).await;
+            let is_hidden = by_record.is_err();
+            let by_record = by_record.or_else(only_damage)?.pop().and_then(|(key, _)| first_text(&key));
+            let by_message = self.scan(first(Store::Messages)).await.or_else(only_damage)?.pop();
+            let by_message = by_message.and_then(|(key, _)| first_text(&key));
+            let has_record = by_record.is_some() && (by_message.is_none() || by_record <= by_message);
+            let Some(id) = (if has_record { by_record } else { by_message }) else {
+                if is_hidden {
+                    page.skip(Store::Conversations, "", UNREADABLE);
+                }
+                return Ok(());
+            };
+            let keys = vec![
+                (Store::Meta, staged_key(&id)),
+                (Store::Jobs, job_key(JobKind::Extract, &id)),
+                (Store::Conversations, key![id.as_str()]),
+            ];
+            let mut records =
+                self.host.storage.get(keys).await.or_else(|error| only_damage(error).map(|()| vec![None; 3]))?;
+            let record = records.pop().flatten();
+            let job = records.pop().flatten();
+            if record.is_none() && records.pop().flatten().is_some() {
+                // It is just being imported.
+                after = Some(id);
+                continue;
+            }
+            return self.put_conversation_line(id, record, job, page).await;
+        }
+    }
+
+    async fn put_conversation_line(
+        &self,
+        id: String,
+        record: Option<Record>,
+        job: Option<Record>,
+        page: &mut BackupPage,
+    ) -> Result<()> {
+        let whole = record.as_ref().and_then(|record| {
+            let known: ConversationRecord =
+                decode(Store::Conversations, record).ok().filter(|one: &ConversationRecord| one.id == id)?;
+            Some((known.last_seq, object(Store::Conversations, record).ok()?))
+        });
+        let newest = Query {
+            limit: Some(1),
+            reverse: true,
+            ..Query::between(Store::Messages, key![id.as_str()], 1_u32, u32::MAX)
+        };
+        let newest = self.scan(newest).await.or_else(|error| only_damage(error).map(|()| Vec::new()))?.pop();
+        let newest_seq = newest.as_ref().and_then(|(key, _)| number_at(key, 1));
+        let (last_seq, mut line) = if let Some((last_seq, line)) = whole {
+            // What is behind the newest message that there is, is lost; a newest one that cannot be read hides nothing.
+            let reached = newest_seq.map_or(last_seq, |newest| newest.min(last_seq));
+            if reached < last_seq {
+                page.skip(Store::Messages, &format!("{id} {}-{last_seq}", reached + 1), MISSING);
+            }
+            (reached, line)
+        } else {
+            page.skip(Store::Conversations, &id, if record.is_some() { UNREADABLE } else { MISSING });
+            let message = newest.and_then(|(_, record)| decode::<MessageRecord>(Store::Messages, &record).ok());
+            let at = message.map_or(0.0, |message| message.created_at);
+            // It is not remembered, since it may have been a temporary one.
+            let line = json!({ "id": id, "remember": false, "createdAt": at, "updatedAt": at });
+            (newest_seq.unwrap_or(0), object_of(line))
+        };
+        for derived in ["born", "tokens", "lastSeq", "removed"] {
+            line.shift_remove(derived);
+        }
+        line.insert("lastSeq".to_owned(), last_seq.into());
+        if let Some(job) = job.and_then(|job| decode::<JobRecord>(Store::Jobs, &job).ok()) {
+            line.insert("extractedUntilSeq".to_owned(), job.done_until_seq.min(last_seq).into());
+            line.insert("extractSkipped".to_owned(), job.skipped.into());
+        }
+        page.last_seq = last_seq;
+        page.put("conversation", Value::Object(line));
+        page.conversation_id = Some(id);
+        Ok(())
+    }
+
+    /// The messages of a range, as many as fit a page.
+    async fn backup_messages(&self, id: &str, from: Seq, to: Seq, page: &mut BackupPage) -> Result<()> {
+        if from == 0 || from > to {
+            return Err(Error::invalid_argument("a range of positions begins at 1 and does not end before it begins"));
+        }
+        let mut query = Query::between(Store::Messages, key![id], from, to);
+        query.limit = Some(PAGE_MESSAGES);
+        let records = self.scan(query).await?;
+        let is_last = records.len() < PAGE_MESSAGES;
+        let mut bytes = 0;
+        page.last_seq = from - 1;
+        for (key, record) in records {
+            let Some(seq) = number_at(&key, 1).filter(|seq| (from..=to).contains(seq)) else { continue };
+            lost_messages(id, page.last_seq, seq, page)?;
+            page.last_seq = seq;
+            match message_line(seq, &record) {
+                Ok(line) => page.put("message", Value::Object(line)),
+                Err(_) => lost_message(id, seq, UNREADABLE, page),
+            }
+            bytes += record.body.len();
+            if bytes >= PAGE_BYTES && seq < to {
+                return Ok(());
+            }
+        }
+        if is_last {
+            lost_messages(id, page.last_seq, to.saturating_add(1), page)?;
+            page.last_seq = to;
+        }
+        Ok(())
+    }
+
+    async fn backup_summaries(&self, id: &str, page: &mut BackupPage) -> Result<()> {
+        let marks = Query::between(Store::MessageIds, key![id], REMOVED_PREFIX, "removed;");
+        for (key, record) in self.readable(marks, page).await? {
+            // A message of the app's own may be called so too.
+            let mark = decode::<MessageIdRecord>(Store::MessageIds, &record);
+            if let (Some(KeyPart::Text(name)), Ok(MessageIdRecord { seq, content_hash })) = (key.0.get(1), mark)
+                && content_hash.is_empty()
+            {
+                page.put("removedId", json!({ "id": name, "seq": seq }));
+            }
+        }
+        let head = self.host.storage.get(vec![(Store::SummaryHeads, key![id])]).await.or_else(only_damage)?;
+        if let Some(record) = head.into_iter().flatten().next() {
+            page.put_record::<SummaryHead>("summary", Store::SummaryHeads, id, &record);
+        }
+        for (key, record) in self.readable(Query::prefix(Store::Summaries, key![id]), page).await? {
+            match key.0.get(1) {
+                Some(KeyPart::Text(_)) => {
+                    page.put_record::<SummaryHead>("earlierSummary", Store::Summaries, id, &record)
+                }
+                _ => page.put_record::<SummaryNode>("summaryPart", Store::Summaries, id, &record),
+            }
+        }
+        Ok(())
+    }
+
+    async fn backup_facts(&self, page: &mut BackupPage) -> Result<()> {
+        let mut facts = self.readable(Query::prefix(Store::Facts, key![]), page).await?;
+        let number = |key: &Key| first_text(key).and_then(|id| fact_number(&id)).unwrap_or(u32::MAX);
+        sorting::sort_by(&mut facts, &|(a, _), (b, _)| number(a).cmp(&number(b)));
+        for (key, record) in &facts {
+            page.put_record::<FactRecord>("fact", Store::Facts, &first_text(key).unwrap_or_default(), record);
+        }
+        for (key, _) in self.readable(Query::prefix(Store::FactSources, key![]), page).await? {
+            if let [KeyPart::Text(fact), KeyPart::Text(id), KeyPart::Number(seq)] = key.0.as_slice() {
+                page.put("factSource", json!({ "factId": fact, "conversationId": id, "seq": seq }));
+            }
+        }
+        for (key, record) in self.readable(Query::prefix(Store::Audit, key![]), page).await? {
+            let place = number_at(&key, 0).unwrap_or(0).to_string();
+            page.put_record::<AuditRecord>("audit", Store::Audit, &place, &record);
+        }
+        Ok(())
+    }
+
+    /// The records of a range; none where something among them is no record at all.
+    async fn readable(&self, query: Query, page: &mut BackupPage) -> Result<Vec<(Key, Record)>> {
+        let (store, place) = (query.store, first_text(&query.prefix).unwrap_or_default());
+        let found = self.scan(query).await;
+        if found.is_err() {
+            page.skip(store, &place, UNREADABLE);
+        }
+        found.or_else(only_damage)
+    }
+}
+
+/// Damage is passed over, what else fails is not.
+fn only_damage<T: Default>(error: Error) -> Result<T> {
+    if error.code == Code::StorageCorrupt { Ok(T::default()) } else { Err(error) }
+}
+
+fn named(id: Option<&str>) -> Result<&str> {
+    id.ok_or_else(|| Error::invalid_argument("name the conversation"))
+}
+
+fn first_text(key: &Key) -> Option<String> {
+    match key.0.first() {
+        Some(KeyPart::Text(text)) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn number_at(key: &Key, index: usize) -> Option<u32> {
+    match key.0.get(index) {
+        Some(KeyPart::Number(number)) => u32::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+fn object(store: Store, record: &Record) -> Result<Map<String, Value>> {
+    let value: Value = read_json(&record.body)
+        .map_err(|_| Error::corrupt(format!("a record of store {} is no JSON", store.name())))?;
+    Ok(object_of(value))
+}
+
+fn object_of(value: Value) -> Map<String, Value> {
+    if let Value::Object(object) = value { object } else { Map::new() }
+}
+
+/// A message as it stands in a backup.
+fn message_line(seq: Seq, record: &Record) -> Result<Map<String, Value>> {
+    let message: Stored<MessageRecord> = Stored::read(Store::Messages, record)?;
+    let MessageRecord { removed, parent_seq, id, status, .. } = message.value;
+    if removed {
+        return Ok(object_of(json!({ "seq": seq, "removed": true })));
+    }
+    let mut line = object(Store::Messages, record)?;
+    line.insert("seq".to_owned(), seq.into());
+    for derived in DERIVED {
+        line.shift_remove(derived);
+    }
+    if id == given_id(seq) {
+        line.shift_remove("id");
+    }
+    if parent_seq.checked_add(1) == Some(seq) {
+        line.shift_remove("parentSeq");
+    }
+    if status == MessageStatus::Streaming {
+        // Who writes it is not there when it comes back.
+        line.insert("status".to_owned(), "aborted".into());
+    }
+    Ok(line)
+}
+
+/// The messages between two positions, both exclusive, are not there.
+fn lost_messages(id: &str, after: Seq, before: Seq, page: &mut BackupPage) -> Result<()> {
+    if before - after > LARGEST_GAP {
+        return Err(Error::corrupt("a conversation misses more messages than a backup can hold"));
+    }
+    for seq in after + 1..before {
+        lost_message(id, seq, MISSING, page);
+    }
+    Ok(())
+}
+
+fn lost_message(id: &str, seq: Seq, reason: &'static str, page: &mut BackupPage) {
+    page.skip(Store::Messages, &format!("{id} {seq}"), reason);
+    page.put("message", json!({ "seq": seq, "removed": true }));
+}
