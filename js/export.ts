@@ -5,6 +5,8 @@ import { toMemoryError } from "./errors.js";
 import type { Session } from "./session.js";
 import type { Backup, ExportOptions, ExportReport, ExportToOptions } from "./types.js";
 
+export type { Backup, ExportOptions, ExportReport, ExportToOptions };
+
 /** See `Memory.export`. */
 export async function exportFrom(session: Session, options: ExportOptions | ExportToOptions): Promise<Backup | ExportReport> {
   requireOptions(options, "options");

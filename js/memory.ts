@@ -5,7 +5,7 @@ import { wasmMemoryBytes } from "./engine-instance.js";
 import { Erasures } from "./erasures.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
-import { exportFrom } from "./export.js";
+import { exportFrom, type Backup, type ExportOptions, type ExportReport, type ExportToOptions } from "./export.js";
 import { fromJsonTexts, hasId, toJsonText, toJsonTexts, withoutScores } from "./messages.js";
 import { checkOptions } from "./options.js";
 import { MessageStream } from "./message-stream.js";
@@ -13,37 +13,10 @@ import { RunningImports } from "./running-imports.js";
 import { Session, aborted } from "./session.js";
 import { StorageState } from "./storage-state.js";
 import type {
-  ActiveLeafOptions,
-  AppendedMessage,
-  AppendOptions,
-  Backup,
-  BuildContextRequest,
-  CallOptions,
-  CompactOptions,
-  Context,
-  EditedMessage,
-  EditOptions,
-  EraseTarget,
-  Erasure,
-  ExportOptions,
-  ExportReport,
-  ExportToOptions,
-  HistoryEntry,
-  HistoryOptions,
-  ImportInput,
-  ImportOptions,
-  ImportReport,
-  Invalidated,
-  MemoryEventName,
-  MemoryEvents,
-  MemoryOptions,
-  RawMessage,
-  RecallGroup,
-  RecallOptions,
-  RemoveOptions,
-  Stats,
-  StreamOptions,
-  Summary,
+  ActiveLeafOptions, AppendedMessage, AppendOptions, BuildContextRequest, CallOptions, CompactOptions, Context,
+  EditedMessage, EditOptions, EraseTarget, Erasure, HistoryEntry, HistoryOptions, ImportInput, ImportOptions,
+  ImportReport, Invalidated, MemoryEventName, MemoryEvents, MemoryOptions, RawMessage, RecallGroup, RecallOptions,
+  RemoveOptions, Stats, StreamOptions, Summary,
 } from "./types.js";
 
 /**
@@ -354,10 +327,8 @@ export class Memory {
   }
 
   /**
-   * Writes everything of this user into one file that `import` reads: gzip, or encrypted. docs/backup.md describes it.
-   * What cannot be read in a damaged store is left out and listed.
-   *
-   * @throws `storage_conflict`: something was erased meanwhile; delete what was written, and export again.
+   * Writes everything of this user into one file that `import` reads, gzip or encrypted (docs/backup.md). What cannot be
+   * read in a damaged store is left out and listed. Throws `storage_conflict` where something was erased meanwhile.
    */
   async export(options: ExportToOptions): Promise<ExportReport>;
   async export(options?: ExportOptions): Promise<Backup>;

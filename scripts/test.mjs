@@ -80,7 +80,7 @@ async function fuzz() {
   const env = { FUZZ_SECONDS: seconds };
   await Promise.all([
     counted("cargo", ["test", "--test", "fuzz_messages", ...quiet()], env, countCargo),
-    counted(process.execPath, ["--test", "--test-reporter=spec", "tests/js/fuzz-import.test.mjs"], env, countNode),
+    counted(process.execPath, ["--test", "--test-reporter=spec", "tests/js/fuzz-import.test.mjs", "tests/js/fuzz-backup.test.mjs"], env, countNode),
   ]);
 }
 

@@ -116,7 +116,7 @@ export interface MemoryEvents {
   job: { kind: string; conversationId: string; state: string };
   /**
    * Something was removed from storage: `message_removed` and `conversation_deleted` name the conversation, `erased` means
-   * everything. `resumed`: the page came back from the browser's cache, and anything may have changed meanwhile. `damaged`:
+   * everything. `imported`: a backup was imported. `resumed`: the page came back from the browser's cache, and anything may have changed meanwhile. `damaged`:
    * stored data was lost or cannot be read. `ephemeral`: everything is gone when this private window closes. `partitioned`:
    * this frame has a storage of its own, apart from the one that the user has elsewhere.
    * `unavailable`: the stored data was deleted from outside, or cannot be read; nothing of it is in memory any more.

@@ -321,7 +321,7 @@ impl Engine {
         for (key, record) in self.readable(Query::prefix(Store::Summaries, key![id]), page).await? {
             match key.0.get(1) {
                 Some(KeyPart::Text(_)) => {
-                    page.put_record::<SummaryHead>("earlierSummary", Store::Summaries, id, &record)
+                    page.put_record::<SummaryHead>("earlierSummary", Store::Summaries, id, &record);
                 }
                 _ => page.put_record::<SummaryNode>("summaryPart", Store::Summaries, id, &record),
             }

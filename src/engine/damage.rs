@@ -235,6 +235,8 @@ impl Engine {
     pub async fn accept_damage(&self, store_id: &str) -> Result<()> {
         self.ensure_open()?;
         let Some(damage) = self.damage() else { return Ok(()) };
+        // What an import left is no conversation that lost its record.
+        self.sweep_staged().await?;
         self.restore_conversations().await?;
         let mut commit = Commit { strict: true, ..Commit::default() };
         self.put_next_generation(Some(store_id), &mut commit).await?;

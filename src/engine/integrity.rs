@@ -245,6 +245,11 @@ impl Engine {
 
     /// How many messages there are records of; `None` where other tabs keep changing that.
     async fn counted_messages(&self) -> Result<Option<u64>> {
+        self.notice_staged().await?;
+        // An import has written messages that are no conversation's yet.
+        if self.has_staged.get() {
+            return Ok(None);
+        }
         for _ in 0..COUNT_TRIES {
             let counted = self.host.storage.count(Store::Messages, key![]).await?;
             // Counted while another tab wrote, it says nothing.

@@ -10,6 +10,7 @@
 
 use super::Engine;
 use super::conversations::{BIRTHS, Births, WRITE_TRIES, overtaken};
+use super::event::Event;
 use super::restored_conversation::Incoming;
 use super::restored_facts::IncomingFacts;
 use super::staging::run_key;
@@ -298,6 +299,7 @@ impl Engine {
         }
         self.has_staged.set(false);
         self.load_small_records().await?;
+        self.emit(&Event::new("storage", json!({ "state": "imported" })));
         Ok(restore.report)
     }
 }

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMemory, isMemoryError, memoryStorage } from "throughline";
 import { FIXTURES, LINE_FIXTURES } from "./import-fixtures.mjs";
+import { random } from "./random.mjs";
 import { gzipOf, importInto, RecordingEngine, zipOf } from "./import-support.mjs";
 
 const SECONDS = Number(process.env.FUZZ_SECONDS ?? 3);
@@ -12,17 +13,6 @@ const HTML =
   '<html><body><div class="outer-cell mdl-cell"><p class="mdl-typography--title">Gemini Apps<br></p><div class="content-cell mdl-cell mdl-typography--body-1">Prompted x<br>Dec 3, 2024, 10:31:12 AM EST<br><p>two</p></div><div class="content-cell"></div></div></body></html>';
 const ODD_VALUES = [null, 0, -1, 1e308, 1.7e9, "", "x", "0", [], {}, true, false, "\ud800", "a\u0000b", "x".repeat(5000), "東".repeat(300), [[[[]]]], [null], { a: null }, "all", "tool", "__proto__", "constructor", "seq:1", "#0"];
 const TOKENS = ['"', "\\", "{", "}", "[", "]", ",", ":", "null", "1e999", '"__proto__":', "\u0000", "\ufeff", "\n", "<", "&#x110000;", "\ud800"];
-
-/** mulberry32. */
-function random(seed) {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 /** Every place in a value, as [holder, key]. */
 function places(value, found = []) {
