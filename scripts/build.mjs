@@ -125,8 +125,9 @@ async function buildTypeScript() {
       removeCompiled();
       await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
       await stripComments();
-      await bundleImporter();
+      // First, as it needs a part of the importer that is bundled away.
       await bundleBackup();
+      await bundleImporter();
       copyFileSync(join(ROOT, "js/engine-glue.d.ts"), join(DIST, "engine-glue.d.ts"));
       copyFileSync(join(ROOT, "js/wasm-inline.d.ts"), join(DIST, "wasm-inline.d.ts"));
     },

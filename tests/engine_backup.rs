@@ -386,7 +386,7 @@ fn a_file_that_cannot_be_is_refused_whole() {
             }
             changed
         };
-        let whole = vec![head.clone(), one.clone(), two.clone(), fact.clone()];
+        let whole = [head.clone(), one.clone(), two.clone(), fact.clone()];
         let target = World::default().open().await;
         restored(&target, &whole.iter().map(Value::to_string).collect::<Vec<_>>(), true).await.unwrap();
         let hostile = [

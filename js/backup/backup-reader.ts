@@ -102,6 +102,7 @@ function checkHash(value: unknown, hash: Sha256, fail: (problem: string) => Memo
 
 function checkCounts(end: object, counts: Counts, fail: (problem: string) => MemoryError): void {
   const told = end as Partial<Record<string, unknown>>;
+  if (Object.keys(told).some((kind) => kind !== "sha256" && !Object.hasOwn(counts, kind))) throw fail("its last line is not that of a backup");
   if (Object.entries(counts).some(([kind, count]) => (told[kind] ?? 0) !== count)) throw fail("it does not have as many records as its end says");
 }
 

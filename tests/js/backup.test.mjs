@@ -16,7 +16,7 @@ const refusedWith = (code, pattern = /./) => (error) => {
 /** Into an empty memory, which stays empty. */
 async function refused(file, pattern, { code = "invalid_argument", options } = {}) {
   const memory = await open();
-  await assert.rejects(memory.import(file, options), refusedWith(code, pattern));
+  await assert.rejects(memory.import(typeof file === "string" ? Buffer.from(file) : file, options), refusedWith(code, pattern));
   assert.deepEqual(await seen(memory), nothing);
   await memory.close();
 }
@@ -177,15 +177,6 @@ test("what a hostile file says is refused, with the place", async () => {
   await memory.close();
 });
 
-test("a million records are the limit", async () => {
-  const tombstones = function* () {
-    yield '{"conversation":{"id":"c","remember":true,"createdAt":1,"updatedAt":1,"lastSeq":1000001}}\n';
-    for (let seq = 1; seq <= 1_000_001; seq += 1) yield `{"message":{"seq":${seq},"removed":true}}\n`;
-  };
-  const file = new Blob(['{"format":"throughline-backup","version":1}\n', [...tombstones()].join("")]);
-  await refused(file, /more than 1000000 records/);
-});
-
 test("a file that is not the user's own is believed nothing about the user", async () => {
   const memory = await filled();
   const file = await memory.export();
@@ -193,7 +184,7 @@ test("a file that is not the user's own is believed nothing about the user", asy
   await other.import(file);
   const facts = await other.facts.list({});
   assert.deepEqual(facts.map(({ fact, trust, status, pinned }) => [fact, trust, status, pinned]), [["Likes coffee", "imported", "proposed", false]]);
-  const { system } = await other.buildContext({ conversationId: "a", question: "What do I drink?", budget: { window: 8000, reserve: 500 } });
+  const { system } = await other.buildContext({ conversationId: "a", question: "What do I drink?", window: 8000, reserve: 500 });
   assert.ok(!JSON.stringify(system).includes("coffee"), "nothing of it is told to the model");
   await other.facts.approve(facts[0].id);
   assert.equal((await other.facts.get(facts[0].id)).status, "active");

@@ -53,7 +53,7 @@ async function check(seed, original) {
     assert.ok(messageCount >= (await memory.history(id)).length);
     await memory.conversations.tree(id);
     await memory.append(id, { role: "user", content: "Which port is it?" });
-    await memory.buildContext({ conversationId: id, question: "Which port?", budget: { window: 8000, reserve: 500 } });
+    await memory.buildContext({ conversationId: id, question: "Which port?", window: 8000, reserve: 500 });
     await memory.summary(id);
   }
   await memory.recall("port");
