@@ -1,6 +1,7 @@
 // Backups through the package: the same again, encrypted, refused where anything is wrong, and never in part.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { WritableStream } from "node:stream/web";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { isMemoryError } from "throughline";
