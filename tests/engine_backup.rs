@@ -24,14 +24,17 @@ use throughline::store::{Commit, Query, Record, Store};
 /// Every line of a backup, and how many records could not be read.
 async fn exported(engine: &Engine) -> (Vec<String>, usize) {
     let (mut lines, mut skipped) = (Vec::new(), 0);
-    let mut after = None;
-    loop {
-        let request =
-            BackupRequest { part: BackupPart::Conversation, conversation_id: after, ..BackupRequest::default() };
+    let ids = engine.backup(BackupRequest::default()).await.unwrap();
+    skipped += ids.skipped.len();
+    for id in ids.conversation_ids {
+        let request = BackupRequest {
+            part: BackupPart::Conversation,
+            conversation_id: Some(id.clone()),
+            ..BackupRequest::default()
+        };
         let page = engine.backup(request).await.unwrap();
         lines.extend(page.lines);
         skipped += page.skipped.len();
-        let Some(id) = page.conversation_id else { break };
         let of = |part, from| BackupRequest { part, conversation_id: Some(id.clone()), from, to: page.last_seq };
         let mut from = 1;
         while from <= page.last_seq {
@@ -43,7 +46,6 @@ async fn exported(engine: &Engine) -> (Vec<String>, usize) {
         let rest = engine.backup(of(BackupPart::Summaries, 1)).await.unwrap();
         lines.extend(rest.lines);
         skipped += rest.skipped.len();
-        after = Some(id);
     }
     let facts = engine.backup(BackupRequest { part: BackupPart::Facts, ..BackupRequest::default() }).await.unwrap();
     lines.extend(facts.lines);

@@ -9,7 +9,7 @@ import { BackupWriter } from "./backup-writer.js";
 interface Page {
   lines: string[];
   skipped: ExportSkipped[];
-  conversationId: string | null;
+  conversationIds: string[];
   lastSeq: number;
   removals: number;
   factVersion: number;
@@ -114,11 +114,11 @@ class Export {
       const stats = (await this.#session.call("stats", {}, { idempotent: true, signal: this.#options.signal })) as { messages: number };
       this.#totalMessages = stats.messages;
     }
-    for (let conversationId: string | null = null; ; ) {
-      const page: Page = await this.#page({ part: "conversation", ...(conversationId === null ? {} : { conversationId }) });
+    const { conversationIds, skipped } = await this.#page({ part: "ids" });
+    this.#report.skipped.push(...skipped);
+    for (const conversationId of conversationIds) {
+      const page = await this.#page({ part: "conversation", conversationId });
       await this.#take(page, writer);
-      if (page.conversationId === null) break;
-      conversationId = page.conversationId;
       await this.#messages(conversationId, 1, page.lastSeq, writer);
       await this.#take(await this.#page({ part: "summaries", conversationId }), writer);
       this.#report.conversations += 1;

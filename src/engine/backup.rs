@@ -51,8 +51,10 @@ const DERIVED: [&str; 11] = [
 /// Which part of a backup is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackupPart {
-    /// The conversation whose id comes next.
+    /// The ids of all conversations.
     #[default]
+    Ids,
+    /// A conversation, without its messages.
     Conversation,
     /// Messages of a conversation, by position.
     Messages,
@@ -67,6 +69,7 @@ pub enum BackupPart {
 }
 
 json_names!(BackupPart {
+    Ids: "ids",
     Conversation: "conversation",
     Messages: "messages",
     Summaries: "summaries",
@@ -80,7 +83,7 @@ json_names!(BackupPart {
 pub struct BackupRequest {
     /// Which part.
     pub part: BackupPart,
-    /// The conversation; for [`BackupPart::Conversation`] the one before, none for the first.
+    /// The conversation.
     pub conversation_id: Option<String>,
     /// First position (messages).
     pub from: Seq,
@@ -118,8 +121,8 @@ pub struct BackupPage {
     pub lines: Vec<String>,
     /// What was left out.
     pub skipped: Vec<BackupSkipped>,
-    /// The conversation that was read; none: there is no further one.
-    pub conversation_id: Option<String>,
+    /// Every conversation, in order (ids).
+    pub conversation_ids: Vec<String>,
     /// Its newest position (conversation), or the last position that was read (messages).
     pub last_seq: Seq,
     /// Removals of messages and conversations so far: where it has risen, what was read before may hold what was erased.
@@ -172,7 +175,8 @@ impl Engine {
             counted(1).and_then(|record| decode::<FactCounters>(Store::Meta, record).ok()).map_or(0, |one| one.version);
         let id = request.conversation_id.as_deref();
         match request.part {
-            BackupPart::Conversation => self.next_conversation(id, &mut page).await?,
+            BackupPart::Ids => self.conversation_ids(&mut page).await?,
+            BackupPart::Conversation => self.backup_conversation(named(id)?, &mut page).await?,
             BackupPart::Messages => self.backup_messages(named(id)?, request.from, request.to, &mut page).await?,
             BackupPart::Summaries => self.backup_summaries(named(id)?, &mut page).await?,
             BackupPart::Facts => self.backup_facts(&mut page).await?,
@@ -186,42 +190,46 @@ impl Engine {
         Ok(page)
     }
 
-    /// The conversation behind `after`, by id. One whose record is lost is known by its messages.
-    async fn next_conversation(&self, after: Option<&str>, page: &mut BackupPage) -> Result<()> {
-        let mut after = after.map(str::to_owned);
+    /// Which conversations there are, in order. One whose record is lost is known by its messages.
+    async fn conversation_ids(&self, page: &mut BackupPage) -> Result<()> {
+        let mut told = 0;
+        for (key, record) in self.readable(Query::prefix(Store::Conversations, key![]), page).await? {
+            let known = decode::<ConversationRecord>(Store::Conversations, &record);
+            told += known.map_or(0, |known| u64::from(known.last_seq));
+            page.conversation_ids.extend(first_text(&key));
+        }
+        // Nearly always every message is a conversation's that is told. Looking for others is slow where keys are encrypted.
+        if self.host.storage.count(Store::Messages, key![]).await? != told {
+            self.add_lost_conversations(page).await?;
+        }
+        Ok(())
+    }
+
+    async fn add_lost_conversations(&self, page: &mut BackupPage) -> Result<()> {
+        let mut after: Option<String> = None;
         loop {
             // Nothing sorts between a text and the same text with a NUL behind it.
-            let from = after.as_ref().map(|id| KeyPart::Text(format!("{id}\0")));
-            let first = |store| Query { from: from.clone(), limit: Some(1), ..Query::prefix(store, key![]) };
-            // A broken record hides where it stands; the messages show the conversations on both sides of it.
-            let by_record = self.scan(first(Store::Conversations)).await;
-            let is_hidden = by_record.is_err();
-            let by_record = by_record.or_else(only_damage)?.pop().and_then(|(key, _)| first_text(&key));
-            let by_message = self.scan(first(Store::Messages)).await.or_else(only_damage)?.pop();
-            let by_message = by_message.and_then(|(key, _)| first_text(&key));
-            let has_record = by_record.is_some() && (by_message.is_none() || by_record <= by_message);
-            let Some(id) = (if has_record { by_record } else { by_message }) else {
-                if is_hidden {
-                    page.skip(Store::Conversations, "", UNREADABLE);
-                }
-                return Ok(());
-            };
-            let keys = vec![
-                (Store::Meta, staged_key(&id)),
-                (Store::Jobs, job_key(JobKind::Extract, &id)),
-                (Store::Conversations, key![id.as_str()]),
-            ];
-            let mut records =
-                self.host.storage.get(keys).await.or_else(|error| only_damage(error).map(|()| vec![None; 3]))?;
-            let record = records.pop().flatten();
-            let job = records.pop().flatten();
-            if record.is_none() && records.pop().flatten().is_some() {
-                // It is just being imported.
-                after = Some(id);
-                continue;
+            let from = after.take().map(|id| KeyPart::Text(format!("{id}\0")));
+            let next = Query { from, limit: Some(1), ..Query::prefix(Store::Messages, key![]) };
+            let next = self.readable(next, page).await?.pop();
+            let Some(id) = next.and_then(|(key, _)| first_text(&key)) else { break };
+            let staged = self.host.storage.get(vec![(Store::Meta, staged_key(&id))]).await?.pop().flatten();
+            // What is just being imported is no conversation yet.
+            if staged.is_none() && !page.conversation_ids.contains(&id) {
+                page.conversation_ids.push(id.clone());
             }
-            return self.put_conversation_line(id, record, job, page).await;
+            after = Some(id);
         }
+        sorting::sort_by(&mut page.conversation_ids, &|a, b| a.encode_utf16().cmp(b.encode_utf16()));
+        Ok(())
+    }
+
+    /// One conversation without its messages.
+    async fn backup_conversation(&self, id: &str, page: &mut BackupPage) -> Result<()> {
+        let keys = vec![(Store::Jobs, job_key(JobKind::Extract, id)), (Store::Conversations, key![id])];
+        let mut records = self.host.storage.get(keys).await.or_else(only_damage)?;
+        let record = records.pop().flatten();
+        self.put_conversation_line(id.to_owned(), record, records.pop().flatten(), page).await
     }
 
     async fn put_conversation_line(
@@ -268,7 +276,6 @@ impl Engine {
         }
         page.last_seq = last_seq;
         page.put("conversation", Value::Object(line));
-        page.conversation_id = Some(id);
         Ok(())
     }
 
@@ -304,8 +311,15 @@ impl Engine {
     }
 
     async fn backup_summaries(&self, id: &str, page: &mut BackupPage) -> Result<()> {
+        let keys = vec![(Store::SummaryHeads, key![id]), (Store::Conversations, key![id])];
+        let mut records = self.host.storage.get(keys).await.or_else(only_damage)?;
+        let known =
+            records.pop().flatten().and_then(|one| decode::<ConversationRecord>(Store::Conversations, &one).ok());
         let marks = Query::between(Store::MessageIds, key![id], REMOVED_PREFIX, "removed;");
-        for (key, record) in self.readable(marks, page).await? {
+        // Only imported conversations have any; where keys are encrypted, looking for them reads all.
+        let is_imported = known.is_some_and(|known| known.source.is_some());
+        let marks = if is_imported { self.readable(marks, page).await? } else { Vec::new() };
+        for (key, record) in marks {
             // A message of the app's own may be called so too.
             let mark = decode::<MessageIdRecord>(Store::MessageIds, &record);
             if let (Some(KeyPart::Text(name)), Ok(MessageIdRecord { seq, content_hash })) = (key.0.get(1), mark)
@@ -314,8 +328,7 @@ impl Engine {
                 page.put("removedId", json!({ "id": name, "seq": seq }));
             }
         }
-        let head = self.host.storage.get(vec![(Store::SummaryHeads, key![id])]).await.or_else(only_damage)?;
-        if let Some(record) = head.into_iter().flatten().next() {
+        if let Some(record) = records.pop().flatten() {
             page.put_record::<SummaryHead>("summary", Store::SummaryHeads, id, &record);
         }
         for (key, record) in self.readable(Query::prefix(Store::Summaries, key![id]), page).await? {

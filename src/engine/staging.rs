@@ -6,10 +6,11 @@
 //! behind that came to no end is removed: when it fails, before the next one, and when the store is opened again.
 
 use super::Engine;
+use super::conversations::overtaken;
 use super::loading::job_key;
 use crate::error::Result;
 use crate::key;
-use crate::ports::{Check, Commit, Key, KeyPart, Query, Store};
+use crate::ports::{Check, Commit, Key, KeyPart, Query, Record, Store};
 use crate::records::JobKind;
 
 /// Under this name, in the store of small records, are the import that runs and, behind it, the ids that it reserves.
@@ -32,8 +33,8 @@ pub(super) fn staged_key(id: &str) -> Key {
 impl Engine {
     /// Notices at opening whether an import came to no end.
     pub(super) async fn notice_staged(&self) -> Result<()> {
-        let mark = Query { limit: Some(1), ..Query::prefix(Store::Meta, run_key()) };
-        self.has_staged.set(!self.scan(mark).await?.is_empty());
+        let mark = self.host.storage.get(vec![(Store::Meta, run_key())]).await?;
+        self.has_staged.set(mark.into_iter().flatten().next().is_some());
         Ok(())
     }
 
@@ -46,30 +47,36 @@ impl Engine {
         self.sweep_staged().await
     }
 
-    /// Removes everything that was written for conversations that never came to be.
+    /// Removes everything that was written for conversations that never came to be. The mark goes last, so that a sweep
+    /// that is cut short is taken up again; it is changed first, so that the import it stood for can write no more.
     pub(super) async fn sweep_staged(&self) -> Result<()> {
-        loop {
-            let mut marks = Query::prefix(Store::Meta, run_key());
-            marks.limit = Some(SWEPT_AT_ONCE);
-            let marks = self.scan(marks).await?;
-            if marks.is_empty() {
-                self.has_staged.set(false);
-                return Ok(());
-            }
-            let mut commit = Commit::default();
-            for (key, _) in marks {
-                if let Some(KeyPart::Text(id)) = key.0.get(1) {
-                    let is_visible = self.host.storage.get(vec![(Store::Conversations, key![id.as_str()])]).await?;
-                    if is_visible.into_iter().flatten().next().is_none() {
-                        commit.checks.push(Check { store: Store::Conversations, key: key![id.as_str()], body: None });
-                        remove_staged(id, &mut commit);
-                    }
-                }
-                commit.deletes.push((Store::Meta, key));
-            }
-            // Where a conversation has come to be meanwhile, the next look leaves it alone.
-            self.host.storage.commit(commit).await?;
+        let (store, storage) = (Store::Meta, &self.host.storage);
+        let marks = self.scan(Query::prefix(store, run_key())).await?;
+        if !marks.is_empty() {
+            let swept = Record { body: "{}".to_owned(), blob: None };
+            storage.commit(Commit { puts: vec![(store, run_key(), swept)], ..Commit::default() }).await?;
         }
+        for some in marks.chunks(SWEPT_AT_ONCE) {
+            let mut commit = Commit::default();
+            for (key, _) in some {
+                let Some(KeyPart::Text(id)) = key.0.get(1) else { continue };
+                let place = (Store::Conversations, key![id.as_str()]);
+                // A conversation that has come to be is left alone.
+                if storage.get(vec![place.clone()]).await?.into_iter().flatten().next().is_none() {
+                    commit.checks.push(Check { store: place.0, key: place.1, body: None });
+                    remove_staged(id, &mut commit);
+                }
+                commit.deletes.push((store, key.clone()));
+            }
+            if !storage.commit(commit).await? {
+                return Err(overtaken());
+            }
+        }
+        if !marks.is_empty() {
+            storage.commit(Commit { deletes: vec![(store, run_key())], ..Commit::default() }).await?;
+        }
+        self.has_staged.set(false);
+        Ok(())
     }
 }
 
