@@ -193,7 +193,7 @@ impl Engine {
     /// Which conversations there are, in order. One whose record is lost is known by its messages.
     async fn conversation_ids(&self, page: &mut BackupPage) -> Result<()> {
         let mut told = 0;
-        for (key, record) in self.readable(Query::prefix(Store::Conversations, key![]), page).await? {
+        for (key, record) in self.undamaged(Query::prefix(Store::Conversations, key![]), page).await? {
             let known = decode::<ConversationRecord>(Store::Conversations, &record);
             told += known.map_or(0, |known| u64::from(known.last_seq));
             page.conversation_ids.extend(first_text(&key));
@@ -211,7 +211,7 @@ impl Engine {
             // Nothing sorts between a text and the same text with a NUL behind it.
             let from = after.take().map(|id| KeyPart::Text(format!("{id}\0")));
             let next = Query { from, limit: Some(1), ..Query::prefix(Store::Messages, key![]) };
-            let next = self.readable(next, page).await?.pop();
+            let next = self.undamaged(next, page).await?.pop();
             let Some(id) = next.and_then(|(key, _)| first_text(&key)) else { break };
             let staged = self.host.storage.get(vec![(Store::Meta, staged_key(&id))]).await?.pop().flatten();
             // What is just being imported is no conversation yet.
@@ -318,7 +318,7 @@ impl Engine {
         let marks = Query::between(Store::MessageIds, key![id], REMOVED_PREFIX, "removed;");
         // Only imported conversations have any; where keys are encrypted, looking for them reads all.
         let is_imported = known.is_some_and(|known| known.source.is_some());
-        let marks = if is_imported { self.readable(marks, page).await? } else { Vec::new() };
+        let marks = if is_imported { self.undamaged(marks, page).await? } else { Vec::new() };
         for (key, record) in marks {
             // A message of the app's own may be called so too.
             let mark = decode::<MessageIdRecord>(Store::MessageIds, &record);
@@ -331,7 +331,7 @@ impl Engine {
         if let Some(record) = records.pop().flatten() {
             page.put_record::<SummaryHead>("summary", Store::SummaryHeads, id, &record);
         }
-        for (key, record) in self.readable(Query::prefix(Store::Summaries, key![id]), page).await? {
+        for (key, record) in self.undamaged(Query::prefix(Store::Summaries, key![id]), page).await? {
             match key.0.get(1) {
                 Some(KeyPart::Text(_)) => {
                     page.put_record::<SummaryHead>("earlierSummary", Store::Summaries, id, &record);
@@ -343,18 +343,18 @@ impl Engine {
     }
 
     async fn backup_facts(&self, page: &mut BackupPage) -> Result<()> {
-        let mut facts = self.readable(Query::prefix(Store::Facts, key![]), page).await?;
+        let mut facts = self.undamaged(Query::prefix(Store::Facts, key![]), page).await?;
         let number = |key: &Key| first_text(key).and_then(|id| fact_number(&id)).unwrap_or(u32::MAX);
         sorting::sort_by(&mut facts, &|(a, _), (b, _)| number(a).cmp(&number(b)));
         for (key, record) in &facts {
             page.put_record::<FactRecord>("fact", Store::Facts, &first_text(key).unwrap_or_default(), record);
         }
-        for (key, _) in self.readable(Query::prefix(Store::FactSources, key![]), page).await? {
+        for (key, _) in self.undamaged(Query::prefix(Store::FactSources, key![]), page).await? {
             if let [KeyPart::Text(fact), KeyPart::Text(id), KeyPart::Number(seq)] = key.0.as_slice() {
                 page.put("factSource", json!({ "factId": fact, "conversationId": id, "seq": seq }));
             }
         }
-        for (key, record) in self.readable(Query::prefix(Store::Audit, key![]), page).await? {
+        for (key, record) in self.undamaged(Query::prefix(Store::Audit, key![]), page).await? {
             let place = number_at(&key, 0).unwrap_or(0).to_string();
             page.put_record::<AuditRecord>("audit", Store::Audit, &place, &record);
         }
@@ -362,7 +362,7 @@ impl Engine {
     }
 
     /// The records of a range; none where something among them is no record at all.
-    async fn readable(&self, query: Query, page: &mut BackupPage) -> Result<Vec<(Key, Record)>> {
+    async fn undamaged(&self, query: Query, page: &mut BackupPage) -> Result<Vec<(Key, Record)>> {
         let (store, place) = (query.store, first_text(&query.prefix).unwrap_or_default());
         let found = self.scan(query).await;
         if found.is_err() {
