@@ -298,7 +298,8 @@ impl Engine {
         Ok(self.births().await?.0.erasures)
     }
 
-    async fn births(&self) -> Result<(Births, Check)> {
+    /// The counter of conversations, and the check that it is still so.
+    pub(super) async fn births(&self) -> Result<(Births, Check)> {
         let found = self.host.storage.get(vec![(Store::Meta, key![BIRTHS])]).await?.pop().flatten();
         let mut births = births_of(found.as_ref());
         births.last = births.last.max(self.state.borrow().born);

@@ -14,7 +14,7 @@ use super::event::Event;
 use super::restored_conversation::Incoming;
 use super::restored_facts::IncomingFacts;
 use super::staging::run_key;
-use super::stored::{Stored, decode};
+use super::stored::Stored;
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields, FromJson, json_names};
 use crate::json_text::value_text;
@@ -190,24 +190,17 @@ impl Engine {
         self.sweep_staged().await?;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
-            let births = self.host.storage.get(vec![(Store::Meta, key![BIRTHS])]).await?.pop().flatten();
-            let last = births
-                .as_ref()
-                .map(|record| decode::<Births>(Store::Meta, record))
-                .transpose()?
-                .map_or(0, |one| one.last);
+            let (births, check) = self.births().await?;
+            let last = births.last;
             let Some(last_born) = last.checked_add(request.conversations) else {
                 return Err(unusable("it has too many conversations"));
             };
             // The time alone tells it from another one: whoever sweeps first takes this mark away.
             let mark = Record { body: value_text(&json!({ "at": self.now_ms(), "born": last })), blob: None };
             let commit = Commit {
-                checks: vec![
-                    Check { store: Store::Meta, key: key![BIRTHS], body: births.map(|record| record.body) },
-                    Check { store: Store::Meta, key: run_key(), body: None },
-                ],
+                checks: vec![check, Check { store: Store::Meta, key: run_key(), body: None }],
                 puts: vec![
-                    (Store::Meta, key![BIRTHS], Stored::new(Births { last: last_born })?.record()),
+                    (Store::Meta, key![BIRTHS], Stored::new(Births { last: last_born, ..births })?.record()),
                     (Store::Meta, run_key(), mark.clone()),
                 ],
                 ..Commit::default()

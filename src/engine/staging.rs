@@ -34,7 +34,7 @@ impl Engine {
     /// Notices at opening whether an import came to no end.
     pub(super) async fn notice_staged(&self) -> Result<()> {
         let mark = self.host.storage.get(vec![(Store::Meta, run_key())]).await?;
-        self.has_staged.set(mark.into_iter().flatten().next().is_some());
+        self.has_staged.set(!self.read_only && mark.into_iter().flatten().next().is_some());
         Ok(())
     }
 
