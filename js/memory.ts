@@ -6,7 +6,7 @@ import { Erasures } from "./erasures.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
 import { exportFrom, type Backup, type ExportOptions, type ExportReport, type ExportToOptions } from "./export.js";
-import { fromJsonTexts, hasId, toJsonText, toJsonTexts, withoutScores } from "./messages.js";
+import { fromJsonTexts, toJsonText, toJsonTexts, withoutScores } from "./messages.js";
 import { checkOptions } from "./options.js";
 import { MessageStream } from "./message-stream.js";
 import { RunningImports } from "./running-imports.js";

@@ -61,11 +61,6 @@ function refuse(message: string): MemoryError {
   return new MemoryError("invalid_argument", message);
 }
 
-/** Whether a message has an id of its own. */
-export function hasId(message: object): boolean {
-  return "id" in message && typeof message.id === "string" && message.id !== "";
-}
-
 /** A group of found messages without what explains it. */
 export function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
   return { ...group, hits: hits.map(({ id, seq, status, score }) => ({ id, seq, status, score })) };

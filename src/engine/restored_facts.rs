@@ -11,7 +11,7 @@ use super::restore::{Restore, read, unusable};
 use super::restored_conversation::LARGEST_NUMBER;
 use super::stored::{Stored, encode};
 use crate::error::Result;
-use crate::facts::{LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint};
+use crate::facts::{LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_buried, is_tombstone_print};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::Seq;
@@ -99,8 +99,8 @@ fn checked(mut fact: FactRecord) -> Result<FactRecord> {
         && fact.key.as_ref().is_none_or(|key| (1..=LONGEST_KEY_BYTES).contains(&key.len()))
         && fact.source.quote.as_ref().is_none_or(|quote| is_fact_text(quote))
         && [&fact.subject, &fact.category, &fact.source.kind].into_iter().all(|name| is_name(name));
-    let is_print = fact.fingerprint.len() == 16 && fact.fingerprint.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_whole || !is_print {
+    // That of a text is made again; only a tombstone's cannot be.
+    if !is_whole || (is_forgotten && !is_tombstone_print(&fact.fingerprint)) {
         return Err(unusable("a fact cannot be: its id, text, key, times or numbers"));
     }
     if !is_forgotten {
@@ -119,10 +119,12 @@ fn is_current(fact: &FactRecord) -> bool {
 /// Whether a fact of the file is one that is here.
 fn is_same(here: &FactRecord, fact: &FactRecord) -> bool {
     let is_forgotten = here.status == FactStatus::Forgotten;
+    if is_forgotten {
+        return here.fingerprint == fact.fingerprint || is_buried(&here.fingerprint, &fact.fingerprint);
+    }
     here.fingerprint == fact.fingerprint
-        && (is_forgotten
-            || (here.subject == fact.subject
-                && ((is_current(here) && is_current(fact)) || here.created_at.total_cmp(&fact.created_at).is_eq())))
+        && (here.subject == fact.subject
+            && ((is_current(here) && is_current(fact)) || here.created_at.total_cmp(&fact.created_at).is_eq()))
 }
 
 impl Engine {

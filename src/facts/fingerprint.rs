@@ -22,8 +22,19 @@ pub(super) fn buried(fingerprint: &str, key: u64) -> String {
     format!("{key:016x}:{:08x}", (hash ^ (hash >> 32)) as u32)
 }
 
+/// Whether a tombstone's fingerprint is of the form that [`fingerprint`] or [`buried`] gives it.
+#[must_use]
+pub fn is_tombstone_print(print: &str) -> bool {
+    let is_hex = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match print.split_once(':') {
+        Some((key, bits)) => is_hex(key, 16) && is_hex(bits, 8),
+        None => is_hex(print, 16),
+    }
+}
+
 /// Whether a tombstone is that of a fingerprint. Those of earlier versions keep it as it was.
-pub(super) fn is_buried(tombstone: &str, fingerprint: &str) -> bool {
+#[must_use]
+pub fn is_buried(tombstone: &str, fingerprint: &str) -> bool {
     match tombstone.split_once(':') {
         Some((key, _)) => u64::from_str_radix(key, 16).is_ok_and(|key| tombstone == buried(fingerprint, key)),
         None => tombstone == fingerprint,

@@ -25,7 +25,7 @@ pub use changes::{ApplyInput, Changes, Numbers, SourceLink, apply, withdraw};
 pub use evidence::{is_quoted, is_supported};
 pub use explicit::{FactEdit, FactWrite, Written, approve, edit, erased, explicit, forget, is_erased};
 pub use extract::{Extraction, SourceMessage, extract_request};
-pub use fingerprint::fingerprint;
+pub use fingerprint::{fingerprint, is_buried, is_tombstone_print};
 pub use judge::{Decision, FactOperation, JudgeItem, Resolution, judge_request, parse_operations, resolve};
 pub use secrets::has_secret;
 pub use selection::{Selection, SelectionPolicy, fact_score, select};
