@@ -1,4 +1,5 @@
-// Every test that docs/formats.md names is there, every rule and every quirk has one, and the profiles are those that exist.
+// Every test that docs/formats.md and docs/reliability.md name is there, every rule, quirk and row has one, and the profiles
+// are those that exist.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
@@ -38,4 +39,16 @@ test("the profiles are those of the table in the code", () => {
   const names = [...text("src/formats/profile.rs").matchAll(/name: "([a-z-]+)"/g)].map(([, name]) => name);
   const section = document.slice(document.indexOf("## Profiles"), document.indexOf("## Rules"));
   assert.deepEqual([...section.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name), names);
+});
+
+test("every row of what goes wrong has its tests, and they are there", () => {
+  const reliability = text("docs/reliability.md");
+  const rows = [...reliability.matchAll(/^\| (\d+) \|(.*)\|$/gm)].map(([, number, rest]) => ({ number: Number(number), tests: quoted(rest.split("|").at(-1)) }));
+  assert.deepEqual(rows.map(({ number }) => number), Array.from({ length: 65 }, (_, index) => index + 1));
+  const all = sources("tests/") + sources("src/");
+  const isThere = (name) => all.includes(/^[a-z0-9_]+$/.test(name) ? `fn ${name}(` : name);
+  for (const { number, tests } of rows) {
+    assert.ok(tests.length > 0, `row ${number} names no test`);
+    for (const each of tests) assert.ok(isThere(each), `row ${number}: there is no test ${each}`);
+  }
 });
