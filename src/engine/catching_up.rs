@@ -67,6 +67,7 @@ impl Engine {
         self.messages_attached.set(false);
         self.vectors_attached.set(false);
         self.streams.take();
+        self.calls.take();
         self.erasures.raise(true);
     }
 }

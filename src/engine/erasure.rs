@@ -129,6 +129,7 @@ impl Engine {
                     *self.state.borrow_mut() = state;
                 }
                 self.streams.take();
+                self.calls.take();
                 self.erasures.raise(true);
                 self.reread_evidence().await?;
                 self.emit(&Event::new("storage", json!({ "state": "erased" })));

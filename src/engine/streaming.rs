@@ -261,8 +261,12 @@ impl Engine {
         self.streams.borrow_mut().remove(&self.stream_lock(id, seq));
     }
 
-    /// Lets go of the streams of a conversation, or of some messages of it: they are erased.
+    /// Lets go of the streams of a conversation, or of some messages of it: they are erased. Of a whole conversation its
+    /// last named call, too.
     pub(super) fn release_streams_of(&self, id: &str, seqs: Option<&[Seq]>) {
+        if seqs.is_none() {
+            self.calls.borrow_mut().remove(id);
+        }
         let prefix = self.stream_lock(id, 0);
         let prefix = prefix.trim_end_matches('0');
         let is_meant = |name: &String| {
