@@ -71,10 +71,12 @@ impl Reserve {
 }
 
 /// Whether a commit removes something, or makes a summary: after that there is more room, or less to be sent. Segments that
-/// are joined are larger than the reserve, and can wait.
+/// are joined are larger than the reserve, and can wait. An append takes the note of the call before it along, which makes no
+/// room.
 fn makes_room(commit: &Commit) -> bool {
     let puts = |wanted: Store| commit.puts.iter().any(|(store, ..)| *store == wanted);
-    let removes = !commit.deletes.is_empty() || !commit.delete_prefixes.is_empty();
+    let is_more_than_a_note = commit.deletes.iter().any(|(store, _)| *store != Store::MessageIds);
+    let removes = is_more_than_a_note || !commit.delete_prefixes.is_empty();
     !puts(Store::SegmentChunks) && (removes || puts(Store::SummaryHeads))
 }
 
