@@ -180,7 +180,8 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
         const begin = performance.now();
         return [await globalThis.code(memory.append("c", { role: "user", content: "from the other" })), performance.now() - begin];
       });
-      assert.ok(["none", "storage_blocked"].includes(code), code);
+      // The burst may win a few races before the browser freezes it.
+      assert.ok(["none", "storage_blocked", "storage_conflict"].includes(code), code);
       assert.ok(took < 7_000, `${took} ms`);
       await session.send("Page.setWebLifecycleState", { state: "active" });
       await Promise.all([page.close(), other.close()]);
