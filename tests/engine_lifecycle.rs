@@ -7,6 +7,7 @@ mod host;
 
 use futures_executor::block_on;
 use futures_util::future::join;
+use host::kept::Kept;
 use host::{LocalLocks, ScriptedModel, World, append, conversation, message, message_with_id};
 use serde_json::json;
 use std::cell::Cell;
@@ -14,8 +15,7 @@ use std::rc::Rc;
 use throughline::engine::{AppendRequest, CatchUp, EditRequest, Engine, NewFact, RecallRequest};
 use throughline::error::Code;
 use throughline::key;
-use throughline::ports::{Commit, Key, Pending, Query, Record, Storage, Store};
-use throughline::store::StorageUsage;
+use throughline::ports::{Commit, Key, Query, Record, Storage, Store};
 use throughline::store::faulty::{Fault, FaultyStore};
 use throughline::store::memory::MemoryStore;
 
@@ -23,36 +23,8 @@ fn world() -> (World, FaultyStore<MemoryStore>) {
     let store = FaultyStore::new(MemoryStore::new());
     let mut world = World::default();
     let opened = store.clone();
-    world.storage = Rc::new(move || Rc::new(Kept(Rc::new(opened.clone()))));
+    world.storage = Rc::new(move || Rc::new(Kept::of(Rc::new(opened.clone()))));
     (world, store)
-}
-
-/// Closing an engine does not close the store: another is opened on it.
-struct Kept(Rc<dyn Storage>);
-
-impl Storage for Kept {
-    fn get<'a>(&'a self, keys: Vec<(Store, Key)>) -> Pending<'a, Vec<Option<Record>>> {
-        self.0.get(keys)
-    }
-    fn scan<'a>(&'a self, query: Query) -> Pending<'a, Vec<(Key, Record)>> {
-        self.0.scan(query)
-    }
-    fn count<'a>(&'a self, store: Store, prefix: Key) -> Pending<'a, u64> {
-        self.0.count(store, prefix)
-    }
-    fn commit<'a>(&'a self, commit: Commit) -> Pending<'a, bool> {
-        self.0.commit(commit)
-    }
-    fn usage<'a>(&'a self) -> Pending<'a, StorageUsage> {
-        self.0.usage()
-    }
-    fn destroy<'a>(&'a self) -> Pending<'a, ()> {
-        self.0.destroy()
-    }
-    fn close(&self) {}
-    fn is_durable(&self) -> bool {
-        self.0.is_durable()
-    }
 }
 
 fn named(call: &str, messages: Vec<String>) -> AppendRequest {

@@ -7,48 +7,27 @@ mod host;
 
 use futures_executor::block_on;
 use futures_util::future::FutureExt;
+use host::kept::Kept;
 use host::{EmbedFault, WordEmbedder, World, append, conversation, message};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use throughline::engine::{Engine, RecallRequest, RecalledGroup};
 use throughline::key;
-use throughline::ports::{Commit, Key, Pending, Query, Record, Storage, Store};
-use throughline::store::StorageUsage;
+use throughline::ports::{Commit, Record, Storage, Store};
 use throughline::store::memory::MemoryStore;
 
 /// Records that outlive the engine, so that segments are made.
 #[derive(Default, Clone)]
 struct Disk(MemoryStore);
 
-impl Storage for Disk {
-    fn get<'a>(&'a self, keys: Vec<(Store, Key)>) -> Pending<'a, Vec<Option<Record>>> {
-        self.0.get(keys)
-    }
-    fn scan<'a>(&'a self, query: Query) -> Pending<'a, Vec<(Key, Record)>> {
-        self.0.scan(query)
-    }
-    fn count<'a>(&'a self, store: Store, prefix: Key) -> Pending<'a, u64> {
-        self.0.count(store, prefix)
-    }
-    fn commit<'a>(&'a self, commit: Commit) -> Pending<'a, bool> {
-        self.0.commit(commit)
-    }
-    fn usage<'a>(&'a self) -> Pending<'a, StorageUsage> {
-        self.0.usage()
-    }
-    fn destroy<'a>(&'a self) -> Pending<'a, ()> {
-        self.0.destroy()
-    }
-    fn close(&self) {}
-    fn is_durable(&self) -> bool {
-        true
-    }
-}
-
 impl Disk {
     fn world(&self, embedder: WordEmbedder) -> World {
         let disk = self.clone();
-        World { storage: Rc::new(move || Rc::new(disk.clone())), embedder: Some(Rc::new(embedder)), ..World::default() }
+        World {
+            storage: Rc::new(move || Rc::new(Kept::on(&disk.0))),
+            embedder: Some(Rc::new(embedder)),
+            ..World::default()
+        }
     }
 
     fn write(&self, commit: Commit) {

@@ -26,6 +26,7 @@ use throughline::engine::{
 use throughline::error::Code;
 use throughline::ports::{Clock, Embedder, LanguageModel, ModelRequest, Pending};
 use throughline::records::MessageStatus;
+use throughline::store::memory::MemoryStore;
 use throughline::store::{Commit, Key, Query, Record, Storage, StorageUsage, Store};
 
 /// The marker that is erased.
@@ -64,7 +65,7 @@ impl Dice {
 }
 
 /// A storage that carries out what it is asked some time later, and tells it later still.
-struct Slow(Disk, Rc<Dice>);
+struct Slow(MemoryStore, Rc<Dice>);
 
 impl Slow {
     fn later<'a, T: 'a>(&'a self, carry_out: impl FnOnce() -> Pending<'a, T> + 'a) -> Pending<'a, T> {
@@ -175,7 +176,7 @@ impl Table {
     async fn open(&self) -> Engine {
         let late = Rc::new(Late { words: host::WordEmbedder::default(), dice: Rc::clone(&self.dice) });
         let host = Host {
-            storage: Rc::new(Slow(self.disk.clone(), Rc::clone(&self.dice))),
+            storage: Rc::new(Slow(self.disk.0.clone(), Rc::clone(&self.dice))),
             embedder: Some(Rc::clone(&late) as Rc<dyn Embedder>),
             model: Some(late),
             clock: Rc::new(Ticking(Rc::clone(&self.world.clock), Rc::clone(&self.dice))),
@@ -471,7 +472,7 @@ fn a_callback_about_what_is_erased_is_given_up_at_once() {
         for what in [json!({ "user": true }), json!({ "conversationId": "c" }), json!({ "factId": "f1" })] {
             let given_up = Rc::new(Cell::new(0));
             let host = Host {
-                storage: Rc::new(Disk::default()),
+                storage: Rc::new(host::kept::Kept::on(&MemoryStore::new())),
                 embedder: None,
                 model: Some(Rc::new(Hanging(Rc::clone(&given_up)))),
                 clock: Rc::new(Standing),

@@ -19,6 +19,7 @@ use throughline::store::memory::MemoryStore;
 
 #[path = "../cipher/mod.rs"]
 mod cipher;
+pub mod kept;
 
 /// The suites that `engine_encrypted.rs` takes in run over encrypted stores.
 const IS_ENCRYPTED: bool = starts_with(module_path!().as_bytes(), b"engine_encrypted");

@@ -3,14 +3,15 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use crate::host::kept::Kept;
 use futures_util::future::FutureExt;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use throughline::key;
-use throughline::ports::{ModelRequest, Pending, Purpose};
+use throughline::ports::{ModelRequest, Purpose};
 use throughline::store::memory::MemoryStore;
-use throughline::store::{Commit, Key, KeyPart, Query, Record, Storage, StorageUsage, Store};
+use throughline::store::{Commit, Key, KeyPart, Query, Record, Storage, Store};
 
 /// What every marker begins with.
 pub const PREFIX: &str = "zqm";
@@ -75,31 +76,6 @@ impl Disk {
     }
 }
 
-impl Storage for Disk {
-    fn get<'a>(&'a self, keys: Vec<(Store, Key)>) -> Pending<'a, Vec<Option<Record>>> {
-        self.0.get(keys)
-    }
-    fn scan<'a>(&'a self, query: Query) -> Pending<'a, Vec<(Key, Record)>> {
-        self.0.scan(query)
-    }
-    fn count<'a>(&'a self, store: Store, prefix: Key) -> Pending<'a, u64> {
-        self.0.count(store, prefix)
-    }
-    fn commit<'a>(&'a self, commit: Commit) -> Pending<'a, bool> {
-        self.0.commit(commit)
-    }
-    fn usage<'a>(&'a self) -> Pending<'a, StorageUsage> {
-        self.0.usage()
-    }
-    fn destroy<'a>(&'a self) -> Pending<'a, ()> {
-        self.0.destroy()
-    }
-    fn close(&self) {}
-    fn is_durable(&self) -> bool {
-        true
-    }
-}
-
 /// What a model answers that repeats every marker that it reads: each in the summary, and as a fact of the message that
 /// says `I like <marker>`.
 pub fn echo(request: &ModelRequest) -> String {
@@ -142,5 +118,5 @@ fn facts_of(prompt: &str) -> Vec<Value> {
 /// A storage as engines take it.
 pub fn opener(disk: &Disk) -> Rc<dyn Fn() -> Rc<dyn Storage>> {
     let disk = disk.clone();
-    Rc::new(move || Rc::new(disk.clone()))
+    Rc::new(move || Rc::new(Kept::on(&disk.0)))
 }
