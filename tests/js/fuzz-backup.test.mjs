@@ -5,19 +5,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isMemoryError } from "throughline";
 import { fileOf, filled, linesOf, open, seen } from "./backup-support.mjs";
+import { SECONDS, fuzz, places } from "./fuzz-run.mjs";
 import { random } from "./random.mjs";
 
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? 3);
 const ODD_VALUES = [null, 0, -1, 1, 2, 1.5, 1e308, 2 ** 31, 2 ** 32 - 1, 2 ** 53, "", "x", "f1", "f4294967295", [], {}, true, false, "\ud800", "a\u0000b", "x".repeat(5000), [null], "seq:1", "removed:0", "removed", "openai", "{}", '{"role":"tool"}', [1, 2, 2 ** 32 - 1]];
-
-/** Every place in a record, as [holder, key]. */
-function places(value, found = []) {
-  for (const key of Object.keys(value ?? {})) {
-    found.push([value, key]);
-    if (typeof value[key] === "object") places(value[key], found);
-  }
-  return found;
-}
 
 function change(records, pick) {
   const at = pick(records.length);
@@ -75,21 +66,6 @@ test(`changed backups, for ${SECONDS} s`, async (context) => {
   const head = { sections: [{ name: "goal", items: ["ship"] }], identifiers: ["8471"], summarizedUntilSeq: 2, version: 1, updatedAt: 1 };
   const last = records.findIndex((record) => "conversation" in record && record.conversation.id === "b");
   records.splice(last, 0, { summary: head }, { earlierSummary: { ...head, summarizedUntilSeq: 1 } }, { summaryPart: { level: 0, firstSeq: 1, lastSeq: 2, sections: [], children: [], sourceHashes: [], dirty: false } });
-  const alone = process.env.FUZZ_SEED;
-  const first = Number(alone ?? process.env.FUZZ_START ?? 1);
-  const counts = { refused: 0, imported: 0 };
-  const until = performance.now() + SECONDS * 1000;
-  let seed = first;
-  do {
-    try {
-      counts[await check(seed, records)] += 1;
-    } catch (error) {
-      error.message = `FUZZ_SEED=${seed}: ${error.message}`;
-      throw error;
-    }
-    seed += 1;
-  } while (alone === undefined && performance.now() < until);
-  context.diagnostic(`seeds ${first} to ${seed - 1}: ${JSON.stringify(counts)}`);
-  if (alone === undefined) assert.ok(counts.imported > 0 && counts.refused > 0, "the changes reach both ends");
+  await fuzz(context, ["refused", "imported"], (seed) => check(seed, records));
   await source.close();
 });

@@ -5,23 +5,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMemory, isMemoryError, memoryStorage } from "throughline";
 import { FIXTURES, LINE_FIXTURES } from "./import-fixtures.mjs";
+import { SECONDS, fuzz, places } from "./fuzz-run.mjs";
 import { random } from "./random.mjs";
 import { gzipOf, importInto, RecordingEngine, zipOf } from "./import-support.mjs";
 
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? 3);
 const HTML =
   '<html><body><div class="outer-cell mdl-cell"><p class="mdl-typography--title">Gemini Apps<br></p><div class="content-cell mdl-cell mdl-typography--body-1">Prompted x<br>Dec 3, 2024, 10:31:12 AM EST<br><p>two</p></div><div class="content-cell"></div></div></body></html>';
 const ODD_VALUES = [null, 0, -1, 1e308, 1.7e9, "", "x", "0", [], {}, true, false, "\ud800", "a\u0000b", "x".repeat(5000), "東".repeat(300), [[[[]]]], [null], { a: null }, "all", "tool", "__proto__", "constructor", "seq:1", "#0"];
 const TOKENS = ['"', "\\", "{", "}", "[", "]", ",", ":", "null", "1e999", '"__proto__":', "\u0000", "\ufeff", "\n", "<", "&#x110000;", "\ud800"];
-
-/** Every place in a value, as [holder, key]. */
-function places(value, found = []) {
-  for (const key of Object.keys(value ?? {})) {
-    found.push([value, key]);
-    if (typeof value[key] === "object") places(value[key], found);
-  }
-  return found;
-}
 
 function changeValue(value, pick) {
   const all = places(value);
@@ -95,21 +86,6 @@ async function check(seed, memory) {
 
 test(`damaged exports, for ${SECONDS} s`, async (context) => {
   const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
-  const alone = process.env.FUZZ_SEED;
-  const first = Number(alone ?? process.env.FUZZ_START ?? 1);
-  const counts = { refused: 0, imported: 0, nothing: 0 };
-  const until = performance.now() + SECONDS * 1000;
-  let seed = first;
-  do {
-    try {
-      counts[await check(seed, memory)] += 1;
-    } catch (error) {
-      error.message = `FUZZ_SEED=${seed}: ${error.message}`;
-      throw error;
-    }
-    seed += 1;
-  } while (alone === undefined && performance.now() < until);
-  context.diagnostic(`seeds ${first} to ${seed - 1}: ${JSON.stringify(counts)}`);
-  if (alone === undefined) assert.ok(counts.imported > 0 && counts.refused > 0, "the changes reach both ends");
+  await fuzz(context, ["refused", "imported", "nothing"], (seed) => check(seed, memory));
   await memory.close();
 });
