@@ -1,12 +1,8 @@
 /** The app's key of an encrypted storage. What is secret in it stays out of logs: it is in private fields only. */
 
 import { MemoryError } from "./errors.js";
+import { PASSPHRASE_ITERATIONS, passphraseBytes } from "./passphrase.js";
 
-/**
- * Rounds of PBKDF2-HMAC-SHA-256 for a new storage: what OWASP's Password Storage Cheat Sheet asks for (since 2023). About
- * 0.4 s on a laptop, once per opening.
- */
-const ITERATIONS = 600_000;
 const LEAST_ITERATIONS = 100_000;
 const MOST_ITERATIONS = 100_000_000;
 
@@ -24,7 +20,7 @@ export class PassphraseKey {
 
   /** As bytes; how accents were typed does not matter (NFKC). */
   bytes(): Uint8Array<ArrayBuffer> {
-    return new TextEncoder().encode(this.#passphrase.normalize("NFKC"));
+    return passphraseBytes(this.#passphrase);
   }
 }
 
@@ -57,7 +53,7 @@ export function passphraseKey(passphrase: string, options: { iterations?: number
   if (typeof passphrase !== "string" || passphrase === "") {
     throw new MemoryError("invalid_argument", "passphraseKey takes a text that is not empty.");
   }
-  const { iterations = ITERATIONS } = options;
+  const { iterations = PASSPHRASE_ITERATIONS } = options;
   if (!Number.isInteger(iterations) || iterations < LEAST_ITERATIONS || iterations > MOST_ITERATIONS) {
     throw new MemoryError("invalid_argument", `passphraseKey: iterations must be a whole number from ${LEAST_ITERATIONS} to ${MOST_ITERATIONS}.`);
   }

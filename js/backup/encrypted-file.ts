@@ -5,10 +5,9 @@
  */
 
 import { MemoryError } from "../errors.js";
+import { PASSPHRASE_ITERATIONS, passphraseBytes } from "../passphrase.js";
 import { ENCRYPTED_FORMAT, VERSION } from "./backup-format.js";
 
-/** PBKDF2 rounds with SHA-256 (OWASP's figure of 2023). */
-const ITERATIONS = 600_000;
 /** A file cannot make its reader work longer than this. */
 const MOST_ITERATIONS = 10_000_000;
 const FRAME_BYTES = 64 * 1024;
@@ -20,14 +19,14 @@ const NEWLINE = 0x0a;
 /** Encrypts what comes, for whoever knows the passphrase. */
 export async function encrypting(passphrase: string): Promise<TransformStream<Uint8Array, Uint8Array>> {
   const salt = crypto.getRandomValues(new Uint8Array(SALT_BYTES));
-  const { key, check } = await derived(passphrase, salt, ITERATIONS);
+  const { key, check } = await derived(passphrase, salt, PASSPHRASE_ITERATIONS);
   const header = new TextEncoder().encode(
     `${JSON.stringify({
       format: ENCRYPTED_FORMAT,
       version: VERSION,
       cipher: "AES-256-GCM",
       frameBytes: FRAME_BYTES,
-      kdf: { name: "PBKDF2", hash: "SHA-256", iterations: ITERATIONS, salt: toHex(salt) },
+      kdf: { name: "PBKDF2", hash: "SHA-256", iterations: PASSPHRASE_ITERATIONS, salt: toHex(salt) },
       keyCheck: check,
     })}\n`,
   );
@@ -96,8 +95,7 @@ async function derived(passphrase: string, salt: Uint8Array<ArrayBuffer>, iterat
   if (typeof globalThis.crypto?.subtle === "undefined") {
     throw new MemoryError("invalid_argument", "Encrypted backups need WebCrypto, which pages have only in a secure context (https or localhost).");
   }
-  // The same passphrase can be typed as different code points.
-  const material = await crypto.subtle.importKey("raw", new TextEncoder().encode(passphrase.normalize("NFKC")), "PBKDF2", false, ["deriveBits"]);
+  const material = await crypto.subtle.importKey("raw", passphraseBytes(passphrase), "PBKDF2", false, ["deriveBits"]);
   const bits = new Uint8Array(await crypto.subtle.deriveBits({ name: "PBKDF2", hash: "SHA-256", salt, iterations }, material, 512));
   const key = await crypto.subtle.importKey("raw", bits.slice(0, 32), "AES-GCM", false, ["encrypt", "decrypt"]);
   return { key, check: toHex(bits.slice(32, 48)) };
