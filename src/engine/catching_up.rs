@@ -61,7 +61,7 @@ impl Engine {
     }
 
     /// Nothing of what was read is kept.
-    fn forget_everything(&self) {
+    pub(super) fn forget_everything(&self) {
         *self.state.borrow_mut() = State::new(&self.host, &self.options.policy);
         self.see(None);
         self.messages_attached.set(false);

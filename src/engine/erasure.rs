@@ -60,6 +60,15 @@ pub(super) type Counts = serde_json::Map<String, serde_json::Value>;
 const BY_CONVERSATION: [Store; 5] =
     [Store::Messages, Store::MessageIds, Store::Summaries, Store::Embeddings, Store::Notes];
 
+/// Adds to a commit the removal of all that is stored for a conversation but its own record.
+pub(super) fn delete_records_of(id: &str, commit: &mut Commit) {
+    commit.delete_prefixes.extend(BY_CONVERSATION.map(|store| (store, key![id])));
+    commit.deletes.push((Store::SummaryHeads, key![id]));
+    for kind in [JobKind::Embed, JobKind::Compact, JobKind::Extract] {
+        commit.deletes.push((Store::Jobs, job_key(kind, id)));
+    }
+}
+
 impl Engine {
     /// Removes what is asked for and everything derived from it.
     ///
@@ -123,14 +132,8 @@ impl Engine {
             self.count_erasure_of_all(&mut commit).await?;
             self.put_next_generation(None, &mut commit).await?;
             if self.commit(commit).await? {
-                {
-                    let mut state = State::new(&self.host, &self.options.policy);
-                    state.fact_counters = Some(counters);
-                    *self.state.borrow_mut() = state;
-                }
-                self.streams.take();
-                self.calls.take();
-                self.erasures.raise(true);
+                self.forget_everything();
+                self.state.borrow_mut().fact_counters = Some(counters);
                 self.reread_evidence().await?;
                 self.emit(&Event::new("storage", json!({ "state": "erased" })));
                 return Ok(counts);
@@ -147,12 +150,8 @@ impl Engine {
             let (conversation, check) = self.conversation_check(id).await?;
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
             let positions = self.count_erased(conversation.last_seq, &mut commit).await?;
-            commit.delete_prefixes.extend(BY_CONVERSATION.map(|store| (store, key![id])));
             commit.deletes.push((Store::Conversations, key![id]));
-            commit.deletes.push((Store::SummaryHeads, key![id]));
-            for kind in [JobKind::Embed, JobKind::Compact, JobKind::Extract] {
-                commit.deletes.push((Store::Jobs, job_key(kind, id)));
-            }
+            delete_records_of(id, &mut commit);
             self.forget_segments_of(id, None, &mut commit).await?;
             let facts = self.erase_facts_shown_by(&|conversation_id, _| conversation_id == id, &mut commit).await?;
             let counts = self.counts_of(&commit).await?;

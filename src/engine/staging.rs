@@ -7,11 +7,10 @@
 
 use super::Engine;
 use super::conversations::overtaken;
-use super::loading::job_key;
+use super::erasure::delete_records_of;
 use crate::error::Result;
 use crate::key;
 use crate::ports::{Check, Commit, Key, KeyPart, Query, Record, Store};
-use crate::records::JobKind;
 
 /// Under this name, in the store of small records, are the import that runs and, behind it, the ids that it reserves.
 const STAGED: &str = "importing";
@@ -64,7 +63,7 @@ impl Engine {
                 // A conversation that has come to be is left alone.
                 if storage.get(vec![place.clone()]).await?.into_iter().flatten().next().is_none() {
                     commit.checks.push(Check { store: place.0, key: place.1, body: None });
-                    remove_staged(id, &mut commit);
+                    delete_records_of(id, &mut commit);
                 }
                 commit.deletes.push((store, key.clone()));
             }
@@ -77,15 +76,5 @@ impl Engine {
         }
         self.has_staged.set(false);
         Ok(())
-    }
-}
-
-fn remove_staged(id: &str, commit: &mut Commit) {
-    for store in [Store::Messages, Store::MessageIds, Store::Summaries] {
-        commit.delete_prefixes.push((store, key![id]));
-    }
-    commit.deletes.push((Store::SummaryHeads, key![id]));
-    for kind in [JobKind::Embed, JobKind::Compact, JobKind::Extract] {
-        commit.deletes.push((Store::Jobs, job_key(kind, id)));
     }
 }
