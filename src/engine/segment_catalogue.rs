@@ -12,6 +12,7 @@ use crate::ports::{Check, Commit, Key, KeyPart, Pending, Query, Record, Store};
 use crate::records::{SegmentCounters, SegmentKind, SegmentRecord};
 use crate::segments::{Assembly, chunk_checksum, chunks};
 use futures_util::future::{MaybeDone, maybe_done};
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
@@ -81,37 +82,39 @@ pub(super) fn delete_segment(number: u32, commit: &mut Commit) {
     commit.delete_prefixes.push((Store::SegmentChunks, key![number]));
 }
 
-/// Reads segments one after the other. The next one is asked for before the answer for this one is waited for: so storage
+/// Segments that are asked for at once.
+const READ_AHEAD: usize = 3;
+
+/// Reads segments one after the other. The next ones are asked for before the answer for this one is waited for: so storage
 /// reads while the caller takes in what came.
 pub(super) struct SegmentReader<'a> {
     engine: &'a Engine,
+    /// Those that are not asked for yet.
     segments: &'a [&'a Segment],
-    asked: Option<MaybeDone<Pending<'a, Vec<Option<Record>>>>>,
+    asked: VecDeque<(&'a Segment, MaybeDone<Pending<'a, Vec<Option<Record>>>>)>,
 }
 
 impl<'a> SegmentReader<'a> {
     pub(super) fn new(engine: &'a Engine, segments: &'a [&'a Segment]) -> Self {
-        Self { engine, segments, asked: None }
+        Self { engine, segments, asked: VecDeque::new() }
     }
 
     /// The parts of the next segment; `None` where a chunk is missing or is another one than was written.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>> {
-        let Some((segment, rest)) = self.segments.split_first() else { return Ok(None) };
-        self.segments = rest;
-        let mut asked = match self.asked.take() {
-            Some(asked) => asked,
-            None => self.ask(segment),
-        };
-        if let Some(following) = rest.first() {
-            let mut following = self.ask(following);
+        while self.asked.len() < READ_AHEAD
+            && let Some((segment, rest)) = self.segments.split_first()
+        {
+            self.segments = rest;
+            let mut asked = self.ask(segment);
             // Requests go out at the first poll.
             poll_fn(|context| {
-                let _ = Pin::new(&mut following).poll(context);
+                let _ = Pin::new(&mut asked).poll(context);
                 Poll::Ready(())
             })
             .await;
-            self.asked = Some(following);
+            self.asked.push_back((segment, asked));
         }
+        let Some((segment, mut asked)) = self.asked.pop_front() else { return Ok(None) };
         (&mut asked).await;
         let chunks = match Pin::new(&mut asked).take_output() {
             Some(Err(error)) if error.code == Code::StorageCorrupt => return Ok(None),
@@ -121,7 +124,7 @@ impl<'a> SegmentReader<'a> {
         let mut assembly = Assembly::new(&segment.record.parts, &segment.record.chunks);
         for chunk in chunks {
             let chunk = chunk.and_then(|record| record.blob).unwrap_or_default();
-            if assembly.push(&chunk).is_err() {
+            if assembly.push(chunk).is_err() {
                 return Ok(None);
             }
         }

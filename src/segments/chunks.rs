@@ -38,14 +38,18 @@ impl<'a> Assembly<'a> {
     ///
     /// # Errors
     /// `storage_corrupt` where it is not the one that was written.
-    pub fn push(&mut self, chunk: &[u8]) -> Result<()> {
-        let is_known = self.checksums.get(self.taken).is_some_and(|known| *known == chunk_checksum(chunk));
+    pub fn push(&mut self, chunk: Vec<u8>) -> Result<()> {
+        let is_known = self.checksums.get(self.taken).is_some_and(|known| *known == chunk_checksum(&chunk));
         if !is_known {
             return Err(damaged());
         }
         self.taken += 1;
         let length_of = |part: usize| self.lengths.get(part).map_or(0, |length| *length as usize);
         if self.parts.last().is_none_or(|part| part.len() == length_of(self.parts.len() - 1)) {
+            if chunk.len() == length_of(self.parts.len()) {
+                self.parts.push(chunk);
+                return Ok(());
+            }
             // A length that was not written asks for no more than the chunks can fill.
             let most = self.checksums.len().saturating_mul(CHUNK_BYTES);
             self.parts.push(Vec::with_capacity(length_of(self.parts.len()).min(most)));
@@ -54,7 +58,7 @@ impl<'a> Assembly<'a> {
         let Some(part) = self.parts.last_mut().filter(|part| part.len() + chunk.len() <= length) else {
             return Err(damaged());
         };
-        part.extend_from_slice(chunk);
+        part.extend_from_slice(&chunk);
         Ok(())
     }
 
@@ -87,7 +91,7 @@ mod tests {
 
     fn assembled(lengths: &[u32], checksums: &[String], chunks: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
         let mut assembly = Assembly::new(lengths, checksums);
-        chunks.iter().try_for_each(|chunk| assembly.push(chunk))?;
+        chunks.iter().try_for_each(|chunk| assembly.push(chunk.clone()))?;
         assembly.finish()
     }
 

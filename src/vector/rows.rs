@@ -224,14 +224,16 @@ impl Rows {
     ) -> Vec<u32> {
         let mut code = vec![0; self.codes.width()];
         encode_unit(&self.centre, query.unit.iter().copied(), &mut code);
-        let difference = |row: u32| hamming(&code, self.codes.get(row)) as u16;
-        let differences: Vec<u16> = match among {
-            None => (0..self.len() as u32).map(difference).collect(),
-            Some(rows) => rows.iter().map(|row| difference(*row)).collect(),
-        };
         let mut histogram = vec![0u32; self.dimensions + 1];
-        for difference in &differences {
-            histogram[*difference as usize] += 1;
+        let mut differences: Vec<u16> = Vec::with_capacity(among.map_or(self.len(), <[u32]>::len));
+        let mut see = |row: &[u64]| {
+            let difference = hamming(&code, row) as u16;
+            histogram[difference as usize] += 1;
+            differences.push(difference);
+        };
+        match among {
+            None => self.codes.iter().for_each(&mut see),
+            Some(rows) => rows.iter().for_each(|row| see(self.codes.get(*row))),
         }
         let mut near = Vec::new();
         let (mut from, mut seen, mut wanted) = (0usize, 0usize, count.saturating_mul(per_accepted));

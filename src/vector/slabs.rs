@@ -36,6 +36,11 @@ impl<T: Copy + Default> Slabs<T> {
         &self.slabs[record / SLAB_RECORDS][start..start + self.width]
     }
 
+    /// All records, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[T]> {
+        self.slabs.iter().flat_map(|slab| slab.chunks_exact(self.width)).take(self.len)
+    }
+
     /// The record's values, to change.
     pub(super) fn get_mut(&mut self, record: u32) -> &mut [T] {
         let record = record as usize;
@@ -96,6 +101,7 @@ mod tests {
         slabs.truncate(1_500);
         assert_eq!((slabs.len(), slabs.get(5), slabs.get(6)), (1_500, &[2_999; 3][..], &[7; 3][..]));
         assert_eq!(slabs.get(1_499), &[1_499; 3]);
+        assert!(slabs.iter().eq((0..1_500).map(|record| slabs.get(record))));
         assert_eq!(slabs.push(), &[0; 3]);
     }
 }

@@ -15,6 +15,8 @@ const EF_SEARCH: usize = 100;
 /// Candidates by code that are rescored: 2.5 % of the rows seen, within these bounds.
 const RESCORE_MIN: usize = 600;
 const RESCORE_MAX: usize = 1_000;
+/// Candidates by code for each row wanted, at least.
+const RESCORE_PER_FOUND: usize = 4;
 /// Rows of which a filter is asked to learn how many it lets through.
 const SAMPLE_ROWS: u32 = 256;
 /// Up to so many rows a filter is asked of each.
@@ -133,7 +135,7 @@ impl TieredIndex {
         let ef = EF_SEARCH.max(k.saturating_mul(2));
         // A filter that is asked late does not spare the rows that it refuses from being compared.
         let compared = if wanted.among.is_some() { seen } else { self.rows.live_count() };
-        let rescored = (seen / 40).clamp(RESCORE_MIN, RESCORE_MAX).max(k.saturating_mul(10));
+        let rescored = (seen / 40).clamp(RESCORE_MIN, RESCORE_MAX).max(k.saturating_mul(RESCORE_PER_FOUND));
         let is_open =
             wanted.among.is_none() && seen as f32 >= self.rows.live_count() as f32 * self.tiers.graph_min_share;
         if compared <= self.tiers.exact_max_rows {
