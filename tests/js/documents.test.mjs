@@ -52,3 +52,20 @@ test("every row of what goes wrong has its tests, and they are there", () => {
     for (const each of tests) assert.ok(isThere(each), `row ${number}: there is no test ${each}`);
   }
 });
+
+test("every field of the articles' memory schemas is where docs/memory.md says that it is", () => {
+  const rows = [...text("docs/memory.md").matchAll(/^\| (.+) \| (.+) \| (.+) \|(.*)\|$/gm)].map(([, field, api, record]) => ({ field, api, record }))
+    .filter(({ field }) => field !== "articles' field" && !field.startsWith("---"));
+  assert.ok(rows.length >= 50, String(rows.length));
+  const types = sources("js/types/");
+  const records = sources("src/").replaceAll(/\bpub(\([a-z]+\))? /g, "");
+  const body = (source, start) => source.slice(start, source.indexOf("\n}", start));
+  const isInApi = (name, field) => [...types.matchAll(new RegExp(`export (interface|type) ${name}\\b`, "g"))]
+    .some(({ index }) => field === undefined || new RegExp(`\\b(readonly )?${field}\\??:`).test(body(types, index)));
+  const isInRecord = (name, field) => [...records.matchAll(new RegExp(`^(struct|enum) ${name}\\b`, "gm"))]
+    .some(({ index }) => new RegExp(`^ +${field}(:|,)`, "m").test(body(records, index)));
+  for (const { field, api, record } of rows) {
+    for (const name of quoted(api)) assert.ok(isInApi(...name.split(".")), `${field}: there is no ${name} in js/types`);
+    for (const name of quoted(record)) assert.ok(isInRecord(...name.split(".")), `${field}: there is no ${name} in src`);
+  }
+});
