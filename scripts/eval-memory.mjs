@@ -1,7 +1,8 @@
 // `npm run eval:memory`: what is remembered, found and applied, on the labelled conversations of tests/evaluation.
 // `-- --users mara,jana` narrows them, `--json` prints plain data, `--out FILE` writes the tables to a file as well,
-// `--no-embedder` leaves out the variants with vectors. A real model in place of the scripted ones:
-// `--model-url http://127.0.0.1:8080/v1 --model NAME`, its key in the environment variable THROUGHLINE_MODEL_KEY.
+// `--history N` sets how many made-up messages each user has besides (300), `--no-embedder` leaves out vectors. A real model
+// in place of the scripted ones: `--model-url http://127.0.0.1:8080/v1 --model NAME`, its key in the environment variable
+// THROUGHLINE_MODEL_KEY.
 
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +12,7 @@ import { ROOT, Stop, main } from "./toolchain.mjs";
 await main(async () => {
   const { values } = parseArgs({
     options: {
-      users: { type: "string" }, json: { type: "boolean" }, out: { type: "string" }, "no-embedder": { type: "boolean" },
+      users: { type: "string" }, json: { type: "boolean" }, out: { type: "string" }, history: { type: "string", default: "300" }, "no-embedder": { type: "boolean" },
       "model-url": { type: "string" }, model: { type: "string" }, "model-window": { type: "string", default: "16000" },
     },
   });
@@ -20,7 +21,7 @@ await main(async () => {
   const { tables } = await import("../tests/evaluation/tables.mjs");
   const { createStaticEmbedder } = await import("throughline/static-embedder");
   const embedder = values["no-embedder"] ? undefined : await createStaticEmbedder();
-  const report = await evaluate({ users: values.users?.split(","), embedder, remote: await remoteOf(values) });
+  const report = await evaluate({ users: values.users?.split(","), history: Number(values.history), embedder, remote: await remoteOf(values) });
   const text = values.json ? JSON.stringify(report, undefined, 2) : tables(report);
   console.log(text);
   if (values.out !== undefined) writeFileSync(values.out, `${text}\n`);

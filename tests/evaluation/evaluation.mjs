@@ -2,6 +2,7 @@
 
 import { BASELINES, promptOf } from "./baselines.mjs";
 import { add, extractionOf } from "./extraction.mjs";
+import { withHistory } from "./history.mjs";
 import { ASKING_DAY, labelledUsers } from "./labelled-set.mjs";
 import { SYSTEM, judge, probeEngine } from "./probes.mjs";
 import { memoryOnClock, tell } from "./replay.mjs";
@@ -51,11 +52,13 @@ async function runBaseline(users, choose) {
 }
 
 /**
- * @param {{ users?: string[], embedder?: object, remote?: object }} options `embedder`: of the variants that have one.
- * `remote`: a real model in place of the scripted ones.
+ * @param {{ users?: string[], history?: number, embedder?: object, remote?: object }} options `history`: made-up messages
+ * around each user's labelled ones. `embedder`: of the variants that have one. `remote`: a real model in place of the
+ * scripted ones.
  */
-export async function evaluate({ users: names, embedder, remote }) {
-  const users = labelledUsers(names);
+export async function evaluate({ users: names, history = 0, embedder, remote }) {
+  const labelled = labelledUsers(names);
+  const users = history === 0 ? labelled : labelled.map((user, index) => withHistory(user, history, index + 1));
   const models = remote === undefined
     ? { careful: (user) => scriptedModel(user, "careful"), careless: (user) => scriptedModel(user, "careless") }
     : { [remote.name]: () => remote.model };
@@ -68,7 +71,7 @@ export async function evaluate({ users: names, embedder, remote }) {
   const baselines = {};
   for (const [name, choose] of Object.entries(BASELINES)) baselines[name] = await runBaseline(users, choose);
   return {
-    set: sizeOf(users),
+    set: { ...sizeOf(labelled), history, toldByUsers: sizeOf(users).userMessages },
     runs,
     baselines,
     retrieval: {
@@ -80,13 +83,13 @@ export async function evaluate({ users: names, embedder, remote }) {
 }
 
 function sizeOf(users) {
-  const turns = users.reduce((sum, { sessions }) => sum + sessions.reduce((count, { messages }) => count + messages.length, 0), 0);
+  const messages = users.flatMap(({ sessions }) => sessions.flatMap((session) => session.messages));
   return {
     users: users.length,
     languages: [...new Set(users.map(({ language }) => language))],
     sessions: users.reduce((sum, { sessions }) => sum + sessions.length, 0),
-    messages: turns,
-    userMessages: users.reduce((sum, { sessions }) => sum + sessions.reduce((count, { messages }) => count + messages.filter(({ role }) => role === "user").length, 0), 0),
+    messages: messages.length,
+    userMessages: messages.filter(({ role }) => role === "user").length,
     facts: users.reduce((sum, { facts }) => sum + facts.size, 0),
     holding: factCount(users),
     traps: users.reduce((sum, { traps }) => sum + traps.length, 0),

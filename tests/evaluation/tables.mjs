@@ -14,11 +14,16 @@ const mean = (values) => (values.length === 0 ? 0 : values.reduce((sum, value) =
 export function tables(report) {
   const { set } = report;
   const intro = `${set.users} users, ${set.languages.join(", ")}; ${set.sessions} sessions, ${set.messages} messages, ${set.userMessages} of them the users'; `
-    + `${set.facts} facts of which ${set.holding} hold on the day of asking, ${set.traps} traps, ${set.probes} probes.`;
+    + `${set.facts} facts of which ${set.holding} hold on the day of asking, ${set.traps} traps, ${set.probes} probes. ${set.history} made-up messages of each user around them.`;
   return [intro, extractionTable(report), trapTable(report), factTable(report), messageTable(report), decayLine(report), probeTable(report), costTable(report)].join("\n\n");
 }
 
-const withModel = ({ runs }) => Object.entries(runs).filter(([, { extraction }]) => extraction !== undefined);
+/** The runs with a model; of those in which the same was remembered only the first. */
+function withModel({ runs }) {
+  const modelled = Object.entries(runs).filter(([, { extraction }]) => extraction !== undefined);
+  const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+  return modelled.filter(([, { extraction }], index) => !modelled.slice(0, index).some(([, other]) => same(extraction, other.extraction)));
+}
 
 function extractionTable(report) {
   const rows = withModel(report).flatMap(([name, { extraction: e }]) => [
@@ -36,7 +41,10 @@ function trapTable(report) {
     const ours = traps.filter((trap) => trap.kind === kind);
     return `${ours.filter(({ known }) => known).length} / ${ours.filter(({ used }) => used).length}`;
   };
-  const stale = (extraction) => extraction.stale.map(({ id, how }) => `${id} (${how})`).join(", ");
+  const stale = ({ stale: all }) => {
+    const expiring = all.filter(({ how }) => how === "expiring").length;
+    return all.length === 0 ? "0" : `${all.length} (${expiring} that expired, ${all.length - expiring} replaced or taken back)`;
+  };
   const rows = [
     ...kinds.map((kind) => [`${kind}, of ${runs[0][1].extraction.traps.filter((trap) => trap.kind === kind).length}`, ...runs.map(([, { extraction }]) => cell(extraction.traps, kind))]),
     ["used though it no longer holds", ...runs.map(([, { extraction }]) => stale(extraction))],
@@ -78,7 +86,7 @@ function probeTable({ runs, baselines }) {
     mean(probes.map(({ tokens }) => tokens)).toFixed(0),
   ]);
   const head = ["", ...KINDS, "tokens, mean"];
-  return `### Probes in a new conversation\n\n${table(head, rows)}`;
+  return `### Probes in a new conversation\n\nWhat is needed and there; then how often something that no longer holds is there, as a remembered fact / as the message that once said it.\n\n${table(head, rows)}`;
 }
 
 /** Found, where something is needed; then how often a fact, or else the message, that no longer holds is in the prompt. */
@@ -94,7 +102,7 @@ function costTable({ set, runs, baselines }) {
   const full = mean(baselines["full context"].probes.map(({ tokens }) => tokens));
   const rows = Object.entries(runs).map(([name, { usage, probes, times }]) => {
     const spent = Object.values(usage).reduce((sum, { input, output }) => sum + input + output, 0);
-    const perTurn = spent / set.userMessages;
+    const perTurn = spent / set.toldByUsers;
     const saved = full - mean(probes.map(({ tokens }) => tokens));
     const purposes = Object.entries(usage).map(([purpose, { calls, input, output }]) => `${purpose} ${calls}: ${(input / calls).toFixed(0)} + ${(output / calls).toFixed(0)}`);
     const ms = probes.map((probe) => probe.ms);

@@ -4,7 +4,8 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { evaluate } from "../evaluation/evaluation.mjs";
-import { labelledUsers } from "../evaluation/labelled-set.mjs";
+import { labelledUsers, tells } from "../evaluation/labelled-set.mjs";
+import { KINDS } from "../evaluation/probes.mjs";
 import { figures } from "../evaluation/retrieval.mjs";
 import { tables } from "../evaluation/tables.mjs";
 
@@ -12,11 +13,83 @@ describe("the labelled set", () => {
   test("names only facts, messages and kinds that are there, and every fact is recognised by its own words and no trap's", () => {
     for (const user of labelledUsers()) {
       assert.ok(user.facts.size > 5 && user.traps.length > 5, user.id);
+      for (const label of [...user.facts.values(), ...user.traps]) assert.ok(tells(label.fact, label), label.fact);
+      for (const fact of user.facts.values()) assert.ok(user.traps.every((trap) => !tells(fact.fact, trap)), fact.id);
       for (const { fact, message, kind } of user.probes) {
         assert.ok(fact === undefined || user.facts.has(fact), `${user.id}: ${fact}`);
         assert.ok(message === undefined || user.places.has(message), `${user.id}: ${message}`);
+        assert.ok(KINDS.includes(kind), `${user.id}: ${kind}`);
         assert.ok(kind === "abstention" || fact !== undefined || message !== undefined, `${user.id}: a probe about nothing`);
       }
     }
+  });
+});
+
+describe("what a model proposes, and what becomes of it", () => {
+  let report;
+  before(async () => {
+    report = await evaluate({});
+  });
+  const run = (name) => report.runs[`engine, words, ${name} model`];
+  const atLeast = (share, floor, what) => assert.ok(share >= floor, `${what}: ${share.toFixed(3)}, at least ${floor}`);
+  const kinds = ({ probes }, ...names) => probes.filter(({ kind }) => names.includes(kind));
+  const held = (probes) => probes.filter(({ holds }) => holds).length / probes.filter(({ holds }) => holds !== undefined).length;
+
+  test("of what a careful model proposes nearly all that is true is remembered, with the message that said it", () => {
+    const { extraction: e } = run("careful");
+    atLeast(e.knownFound / e.wanted, 0.93, "recall of what is remembered");
+    atLeast(e.usedFound / e.wanted, 0.75, "recall of what is used");
+    atLeast(e.usedRight / e.used, 0.78, "precision of what is used");
+    assert.equal(e.quoteRight, e.knownRight);
+    assert.equal(e.categoryRight, e.knownRight);
+    assert.equal(e.twice, 0);
+  });
+
+  test("of what a careless model proposes less that is wrong is used than it proposed", () => {
+    const { extraction: e } = run("careless");
+    atLeast(e.usedRight / e.used, e.proposedRight / e.proposed + 0.05, "precision of what is used");
+    const used = (...names) => e.traps.filter(({ kind, used: isUsed }) => names.includes(kind) && isUsed).length;
+    assert.equal(used("sensitive", "tool", "quoted"), 0);
+    assert.ok(used("secret") <= 1 && used("joked", "transient", "hypothetical", "third_person") <= 8, JSON.stringify(e.traps.filter(({ used: isUsed }) => isUsed)));
+  });
+
+  test("weeks later, in a new conversation, what is needed is there", () => {
+    for (const [name, floor] of [["careful", 0.95], ["careless", 0.88], ["no", 0.7]]) {
+      atLeast(held(run(name).probes), floor, `${name} model`);
+    }
+    const without = report.runs["engine, words, no model"];
+    for (const name of ["no memory", "sliding window, 20 messages"]) {
+      assert.ok(held(report.baselines[name].probes) < held(without.probes), name);
+    }
+    atLeast(held(kinds(without, "exact")), 1, "exact things, without any model");
+  });
+
+  test("what was updated, forgotten or erased is not told as remembered", () => {
+    const { probes } = run("careful");
+    assert.equal(kinds({ probes }, "forgotten", "erased").filter(({ staleFact }) => staleFact).length, 0);
+    assert.ok(kinds({ probes }, "erased").every(({ staleText }) => !staleText));
+    assert.ok(kinds({ probes }, "update").filter(({ staleFact }) => staleFact).length <= 1);
+  });
+
+  test("memory costs a fraction of the full context, and a question about nothing brings little", () => {
+    const tokens = (probes) => probes.reduce((sum, probe) => sum + probe.tokens, 0);
+    const full = report.baselines["full context"].probes;
+    assert.ok(tokens(run("careful").probes) < 0.6 * tokens(full));
+    assert.ok(kinds(run("careful"), "abstention").filter(({ injected }) => injected).length <= 3);
+    for (const purpose of ["extract", "judge"]) assert.ok(run("careful").usage[purpose].calls > 0, purpose);
+  });
+
+  test("messages are found among those of all", () => {
+    const { exact, update, fact } = report.retrieval.messages.words.ranks;
+    const at = (ranks, place) => figures(ranks).recall[place];
+    atLeast(at(exact, 2), 0.96, "exact things, recall@5");
+    atLeast(at(update, 3), 0.6, "new values, recall@10");
+    atLeast(at(fact, 3), 0.6, "told facts, recall@10");
+    assert.equal(report.retrieval.facts.words.outdated, 0);
+  });
+
+  test("the tables show every run", () => {
+    const markdown = tables(report);
+    for (const name of [...Object.keys(report.runs), ...Object.keys(report.baselines)]) assert.ok(markdown.includes(name), name);
   });
 });
