@@ -3,7 +3,7 @@
  * wasm-bindgen (scripts/build.mjs); a test compares the two.
  *
  * Every method of {@link Engine} takes the JSON text of one object and answers with plain data; it rejects with
- * `{ code, message, retryable }`.
+ * `{ code, message, retryable, details? }`.
  */
 
 /** Loads the module into the page, once. Later calls answer with the same exports. */
@@ -112,6 +112,8 @@ export class Engine {
   verify(request: string): Promise<unknown>;
   /** What is known to be on disk, as JSON text. */
   mark(): string | undefined;
+  /** Messages that were acknowledged and are not known to be on disk; of a store in memory, all. */
+  unsynced(): number;
   catchUp(request: string): Promise<unknown>;
   erasures(request: string): Promise<unknown>;
   backup(request: string): Promise<unknown>;

@@ -80,7 +80,10 @@ export class MemoryError extends Error {
   readonly code: MemoryErrorCode;
   /** Whether the same call can succeed later without being changed. */
   readonly retryable: boolean;
-  /** Plain data about the failure, where there is any. Never holds what a user wrote. */
+  /**
+   * Plain data about the failure, where there is any. Never holds what a user wrote. `lost` is there where messages that were
+   * acknowledged are gone: how many.
+   */
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: MemoryErrorCode, message: string, options: MemoryErrorOptions = {}) {

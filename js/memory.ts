@@ -313,7 +313,10 @@ export class Memory {
     await this.#session.call("settled", requireOptions(options, "options"), { idempotent: true, signal: options.signal });
   }
 
-  /** Resolves when everything acknowledged so far would survive a power cut. */
+  /**
+   * Resolves when everything acknowledged so far would survive a power cut. Rejects with `storage_corrupt`, once, and
+   * `details.lost`, where messages that were acknowledged with `durable: false` are gone.
+   */
   async flush(options: CallOptions = {}): Promise<void> {
     await this.#session.call("flush", requireOptions(options, "options"), { idempotent: true, signal: options.signal });
   }

@@ -25,6 +25,8 @@ export interface CheckedOptions {
   embedder: CheckedEmbedder | undefined;
   languageModel: LanguageModel | undefined;
   policy: object;
+  /** Messages are acknowledged before they are on disk, and there is a disk. */
+  isRelaxed: boolean;
   clock: () => number;
   vocabularies: Partial<Record<Encoding, VocabularySource>>;
   wasm: MemoryOptions["wasm"];
@@ -64,13 +66,15 @@ export function checkOptions(options: MemoryOptions): CheckedOptions {
   if (storageHint !== undefined && !(isObject(storageHint) && typeof storageHint.load === "function" && typeof storageHint.save === "function")) {
     throw invalid("Option storageHint must be an object with the functions load and save.");
   }
+  const storage = checkStorage(options.storage ?? defaultStorage());
   return {
     userId: checkUserId(options.userId ?? "default"),
-    storage: checkStorage(options.storage ?? defaultStorage()),
+    storage,
     tokenizer,
     embedder: options.embedder === undefined ? undefined : checkEmbedder(options.embedder),
     languageModel: options.languageModel === undefined ? undefined : checkLanguageModel(options.languageModel),
     policy: withoutUndefined(policy),
+    isRelaxed: storage.kind === "indexeddb" && policy.durability === "relaxed",
     clock,
     vocabularies,
     wasm: options.wasm,

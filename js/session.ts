@@ -3,6 +3,7 @@
  * replaced.
  */
 
+import { Barrier } from "./barrier.js";
 import { currentGeneration, guarded, isAlive, loadEngine } from "./engine-instance.js";
 import type { Engine, EngineOptions, MemoryStoreHandle } from "./engine-glue.js";
 import type { StoreLock } from "./store-lock.js";
@@ -16,7 +17,7 @@ import { vocabularyBytes } from "./vocabularies.js";
 import type { Encoding, MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
 
 /** The engine's methods that take a request and answer with plain data. */
-export type Method = Exclude<keyof Engine, "loadVocabulary" | "free" | "close" | "mark">;
+export type Method = Exclude<keyof Engine, "loadVocabulary" | "free" | "close" | "mark" | "unsynced">;
 
 /** How one call is treated. */
 export interface CallPolicy {
@@ -52,10 +53,13 @@ export class Session {
   readonly #options: CheckedOptions;
   readonly #host: Host;
   readonly #guard: StorageGuard | undefined;
+  readonly #barrier: Barrier | undefined;
   #channel: TabChannel | undefined;
   readonly #emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void;
   #opening: { generation: number; opened: Promise<Opened> } | undefined;
   #lost: MemoryError | undefined;
+  /** Messages that a trap takes along: those of a store in memory. */
+  #held = 0;
   #lock: StoreLock | undefined;
   #closing: Promise<void> | undefined;
 
@@ -63,6 +67,7 @@ export class Session {
     this.#options = options;
     this.#emit = emit;
     this.#guard = StorageGuard.for(options, emit);
+    this.#barrier = options.isRelaxed ? this.#makeBarrier() : undefined;
     this.#host = new Host(options, (event, payload) => {
       emit(event, payload);
       this.#channel?.tell(event, payload);
@@ -119,6 +124,7 @@ export class Session {
   async #close(writes: Promise<unknown>): Promise<void> {
     this.#host.abort();
     await writes;
+    const failed = await this.#sync().catch((error: unknown) => error);
     this.#channel?.close();
     this.#guard?.close();
     try {
@@ -126,6 +132,7 @@ export class Session {
       if (opened === undefined || !isAlive(opened.generation)) return;
       await guarded(() => opened.engine.close());
       if (isAlive(opened.generation)) opened.engine.free();
+      if (failed !== undefined) throw failed;
     } catch (error) {
       // A trap while closing: the instance is replaced when next needed, and storage holds what was acknowledged.
       if (!isMemoryError(error, "engine_panicked")) throw this.#asMemoryError(error);
@@ -133,6 +140,15 @@ export class Session {
       this.#host.close();
       this.#lock?.forget();
     }
+  }
+
+  /** Waits until what was acknowledged is on disk. */
+  async #sync(): Promise<void> {
+    if (this.#barrier === undefined) return;
+    this.#barrier.close();
+    const opened = await this.#opening?.opened.catch(() => undefined);
+    if (opened === undefined || !isAlive(opened.generation) || opened.engine.unsynced() === 0) return;
+    await guarded(() => opened.engine.flush("{}"));
   }
 
   /** Other tabs stored something: what is in memory of it is read again, then this tab's listeners are told. */
@@ -163,7 +179,24 @@ export class Session {
     const text = asJson(request);
     const answer = await guarded(() => engine[method](text));
     this.#guard?.touch();
+    this.#note(opened);
     return answer;
+  }
+
+  /** Keeps in mind what is not on disk. */
+  #note({ engine, generation }: Opened): void {
+    if (this.#closing !== undefined || !isAlive(generation)) return;
+    if (this.#barrier !== undefined) this.#barrier.note(engine.unsynced());
+    else if (this.#options.storage.kind === "memory") this.#held = engine.unsynced();
+  }
+
+  #makeBarrier(): Barrier {
+    const flush = (): Promise<unknown> => this.call("flush", {}, { idempotent: true });
+    return new Barrier(flush, (error) => {
+      const { code, message, retryable, details } = this.#asMemoryError(error);
+      const lost = details?.lost as number | undefined;
+      if (code !== "closed") this.#emit("error", { code, message, retryable, ...(lost === undefined ? {} : { lost }) });
+    });
   }
 
   async #current(): Promise<Opened> {
@@ -172,7 +205,7 @@ export class Session {
     const generation = currentGeneration();
     let opening = this.#opening;
     if (opening?.generation !== generation) {
-      if (opening !== undefined && this.#options.storage.kind === "memory") throw (this.#lost = memoryLost());
+      if (opening !== undefined && this.#options.storage.kind === "memory") throw (this.#lost = memoryLost(this.#held));
       opening = { generation, opened: this.#openEngine(generation) };
       this.#opening = opening;
     }
@@ -258,10 +291,11 @@ function memoryStore(storage: MemoryStorage, userId: string, Handle: typeof Memo
   return handle.share();
 }
 
-function memoryLost(): MemoryError {
+function memoryLost(lost: number): MemoryError {
   return new MemoryError(
     "engine_panicked",
     "The engine failed inside, and what this memory held went with it: memoryStorage() does not outlive that. Create the memory anew.",
+    { details: { lost } },
   );
 }
 

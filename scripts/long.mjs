@@ -17,11 +17,17 @@ const PARTS = {
   "clean-starts": {
     say: "Storage that lost nothing is never called damaged, in both of Chromium's back ends",
     runs: 1_000,
-    async run({ runs, seed }) {
-      const { browser } = await ensureChromium();
-      await build();
-      await nodeTest(["tests/e2e/clean-starts.test.mjs"], { CHROME_PATH: browser, RUNS: String(runs), SEED: String(seed) });
-    },
+    run: ({ runs, seed }) => testBrowser("clean-starts", { RUNS: String(runs), SEED: String(seed) }),
+  },
+  tabs: {
+    say: "Two tabs and a worker that summarise one conversation at once, in both of Chromium's back ends",
+    runs: 1_000,
+    run: ({ runs }) => testBrowser("tabs", { ROUNDS: String(runs) }, "summarise one conversation at once"),
+  },
+  upgrades: {
+    say: "Killed anywhere in an upgrade, the older data is whole, in both of Chromium's back ends",
+    runs: 20,
+    run: ({ runs }) => testBrowser("lifecycle", { KILLS: String(runs) }, "killed in an upgrade"),
   },
   erasure: {
     say: "Erasing at any moment of what else is under way",
@@ -34,6 +40,13 @@ const PARTS = {
     run: ({ runs, seed }) => testIdbFaults({ runs, seed }),
   },
 };
+
+/** The tests of one file in Chromium, all or those whose name has `only` in it. */
+async function testBrowser(name, env, only = "") {
+  const { browser } = await ensureChromium();
+  await build();
+  await nodeTest([`--test-name-pattern=${only}`, `tests/e2e/${name}.test.mjs`], { CHROME_PATH: browser, ...env });
+}
 
 await main(async () => {
   const { positionals, values } = parseArgs({ allowPositionals: true, options: { runs: { type: "string" }, seed: { type: "string" } } });

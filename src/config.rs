@@ -28,6 +28,8 @@ pub struct Policy {
     pub limits: LimitPolicy,
     /// Which index answers vector queries.
     pub vector_index: VectorIndexChoice,
+    /// Whether messages are on disk before they are acknowledged.
+    pub durability: Durability,
 }
 
 impl FromFields for Policy {
@@ -44,6 +46,7 @@ impl FromFields for Policy {
             tool_results: fields.take_or("toolResults", default.tool_results),
             limits: fields.take_or("limits", default.limits),
             vector_index: fields.take_or("vectorIndex", default.vector_index),
+            durability: fields.take_or("durability", default.durability),
         }
     }
 }
@@ -442,6 +445,20 @@ impl VectorIndexChoice {
 
 crate::json_reader::json_names!(VectorIndexChoice { Auto: "auto", Exact: "exact", Hnsw: "hnsw" });
 
+/// Whether messages are on disk before they are acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// Yes: `append`, `edit` and the end of a stream wait for the disk.
+    #[default]
+    Strict,
+    /// No: a crash of the browser takes nothing, a power cut what came after the last barrier. The host calls
+    /// [`crate::engine::Engine::flush`] while [`crate::engine::Engine::unsynced`] is not 0.
+    Relaxed,
+}
+
+crate::json_reader::json_names!(Durability { Strict: "strict", Relaxed: "relaxed" });
+
 impl Policy {
     /// Refuses values that cannot work, naming the field.
     pub fn validate(&self) -> Result<()> {
@@ -492,7 +509,8 @@ crate::json_reader::deserialize_as_json!(
     FactPolicy,
     ToolResultPolicy,
     LimitPolicy,
-    VectorIndexChoice
+    VectorIndexChoice,
+    Durability
 );
 
 #[cfg(test)]

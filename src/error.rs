@@ -112,12 +112,14 @@ pub struct Error {
     pub code: Code,
     /// What failed, with which value, and what to do about it.
     pub message: String,
+    /// Messages that were acknowledged as not durable and are gone; 0 where nothing is known to be lost.
+    pub lost: u64,
 }
 
 impl Error {
     /// An error of this code. `message` must not contain user text.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), lost: 0 }
     }
 
     /// [`Code::InvalidArgument`].

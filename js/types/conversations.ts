@@ -182,7 +182,10 @@ export interface AppendedMessage {
   id: string;
   /** Position in the conversation: in the order of arrival, dense, from 1. */
   seq: number;
-  /** Whether it would survive a power cut now. Never so with `memoryStorage()`. */
+  /**
+   * Whether it would survive a power cut now. Never so with `memoryStorage()`; with `policy.durability: "relaxed"`, and for what
+   * was imported, only after the next `flush()`.
+   */
   durable: boolean;
 }
 

@@ -122,7 +122,7 @@ export interface MemoryEvents {
    * `unavailable`: the stored data was deleted from outside, or cannot be read; nothing of it is in memory any more.
    */
   storage: { state: string; conversationId?: string; damage?: StorageDamage } & Remote;
-  /** Something failed that no call could report: a background job, a write of a message that is streaming, or the load of a vocabulary. */
+  /** Something failed that no call could report: a background job, a write of a message that is streaming, a late write to disk, or the load of a vocabulary. */
   error: {
     code: MemoryErrorCode;
     message: string;
@@ -133,6 +133,8 @@ export interface MemoryEvents {
     conversationId?: string;
     /** How often it has failed since it last succeeded. */
     attempts?: number;
+    /** Messages that were acknowledged with `durable: false` and are gone. */
+    lost?: number;
   };
 }
 

@@ -152,6 +152,13 @@ export interface Policy {
   toolResults?: ToolResultPolicy;
   /** Limits of what is accepted, and of waiting. */
   limits?: LimitPolicy;
+  /**
+   * Whether messages are on disk before `append`, `edit` and the end of a stream answer. `"strict"`: yes, they answer
+   * `durable: true`. `"relaxed"`: they answer `durable: false` at once; a crash of the browser takes nothing, and a power cut at
+   * most the last second or 20 messages: by then one write that waits for the disk takes all along, and at once where the page
+   * is hidden, at `flush()` and at `close()`. Everything else, removing and erasing too, always waits. Default `"strict"`.
+   */
+  durability?: "strict" | "relaxed";
   /** Which index answers vector queries: by size, always a scan, or always the graph. Default `"auto"`. */
   vectorIndex?: "auto" | "exact" | "hnsw";
 }

@@ -72,8 +72,8 @@ pub struct Appended {
     pub id: String,
     /// Its position in the conversation, from 1.
     pub seq: Seq,
-    /// True: on disk, as far as the platform can promise. False: the storage does not outlive the process, or the message
-    /// was imported and is on disk after the next `flush`.
+    /// True: on disk, as far as the platform can promise. False: the storage does not outlive the process, or, as the
+    /// message was imported or `policy.durability` is relaxed, it is on disk after the next `flush`.
     pub durable: bool,
 }
 
@@ -248,6 +248,7 @@ impl Engine {
             let replaced = replaced.map(|message| (message.seq, message.parent_seq));
             (conversation.stored.value.clone(), conversation.stored.check(Store::Conversations, key![id]), replaced)
         };
+        self.check_promise(&before).await?;
         if known.values().any(|located| located.seq > before.last_seq) {
             // Another tab has appended since the record was read.
             self.refresh_record(id).await?;
@@ -255,10 +256,17 @@ impl Engine {
         }
         let mut placed = self.place(request, prepared, known, &before, replaced)?;
         if placed.fresh.is_empty() {
+            // What is there already may have been written without waiting for the disk, by any tab.
+            if !request.imported && self.is_strict() {
+                self.barrier().await?;
+            } else if !request.imported {
+                self.promise(&before, placed.appended.len());
+            }
             self.remember_call(request);
             return Ok(Some((placed.appended, Invalidated::default())));
         }
-        let mut commit = Commit { checks: vec![check], strict: !request.imported, ..Commit::default() };
+        let strict = self.is_strict() && !request.imported;
+        let mut commit = Commit { checks: vec![check], strict, ..Commit::default() };
         let first = placed.fresh.first().map_or(0, |index| prepared[*index].record.seq);
         self.put_call(request, first, &mut commit)?;
         let mut change = PathChange::default();
@@ -303,8 +311,10 @@ impl Engine {
             self.refresh(id).await?;
             return Ok(None);
         }
-        if !request.imported {
+        if strict {
             self.acknowledge(positions);
+        } else if !request.imported {
+            self.promise(&stored.value, placed.fresh.len());
         }
         self.state.borrow_mut().put_conversation(stored);
         self.remember_call(request);
@@ -343,7 +353,7 @@ impl Engine {
             (None, None) => leaf,
         };
         let activates = request.activate.unwrap_or(true);
-        let durable = self.host.storage.is_durable() && !request.imported;
+        let durable = self.host.storage.is_durable() && self.is_strict() && !request.imported;
         let arrival = if request.imported { before.updated_at } else { self.now_ms() };
         let mut is_linear = before.is_linear() && activates;
         let mut appended = Vec::with_capacity(prepared.len());

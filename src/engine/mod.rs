@@ -16,6 +16,7 @@ mod compaction;
 mod conversation_stamp;
 mod conversations;
 mod damage;
+mod durability;
 mod embedding;
 mod erasure;
 mod erasures;
@@ -67,12 +68,13 @@ pub use tree::{EditRequest, Edited, LeafRequest, TreeNode, Turned};
 
 use crate::config::Policy;
 use crate::error::{Code, Error, Result};
-use crate::ports::{Clock, Commit, Embedder, LanguageModel, Locks, Storage};
+use crate::ports::{Clock, Embedder, LanguageModel, Locks, Storage};
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::store::read_only::ReadOnlyStore;
 use crate::tokens::{Estimator, ModelCounter, ModelFamily, TokenCounter, Tokenization};
 use conversation_stamp::ConversationStamp;
 use damage::Losses;
+use durability::Promises;
 use erasures::Erasures;
 use integrity::Evidence;
 use lease::Lease;
@@ -124,6 +126,8 @@ pub struct Engine {
     conversation_stamp: RefCell<ConversationStamp>,
     evidence: RefCell<Evidence>,
     losses: RefCell<Losses>,
+    /// Messages that were acknowledged before they were on disk.
+    promises: Promises,
     tokenization: Tokenization,
     counter: RefCell<Rc<dyn TokenCounter>>,
     writes: Turnstile,
@@ -180,6 +184,7 @@ impl Engine {
             conversation_stamp: RefCell::default(),
             evidence: RefCell::default(),
             losses: RefCell::default(),
+            promises: Promises::default(),
             tokenization,
             counter: RefCell::new(counter_for(tokenization, Rc::new(Estimator::new()))),
             writes: Turnstile::default(),
@@ -217,17 +222,6 @@ impl Engine {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.options.policy
-    }
-
-    /// Everything acknowledged so far is on disk when this resolves: appends are written with the platform's
-    /// strongest durability, and one strict transaction makes earlier relaxed ones durable too.
-    pub async fn flush(&self) -> Result<()> {
-        self.ensure_open()?;
-        let barrier = Commit { strict: true, ..Commit::default() };
-        let positions = self.positions();
-        self.host.storage.commit(barrier).await?;
-        self.acknowledge(positions);
-        Ok(())
     }
 
     /// Later calls fail with `closed`. Work in flight ends at its next step and changes nothing half-way.

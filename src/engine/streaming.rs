@@ -86,7 +86,8 @@ impl Engine {
             self.ensure_open()?;
             if self.try_update_stream(&update).await? {
                 // While there is more to come, only its beginning is known to be on disk.
-                let durable = self.host.storage.is_durable() && update.status != MessageStatus::Streaming;
+                let is_whole = update.status != MessageStatus::Streaming;
+                let durable = self.host.storage.is_durable() && is_whole && self.is_strict();
                 return Ok(Appended { id: update.id, seq: update.seq, durable });
             }
             self.refresh(&update.conversation_id).await?;
@@ -159,8 +160,9 @@ impl Engine {
         let id = record.conversation_id.as_str();
         let key = key![id, record.seq];
         let has_ended = record.status != MessageStatus::Streaming;
+        let strict = has_ended && self.is_strict();
         let mut commit =
-            Commit { checks: vec![before.check(Store::Messages, key.clone())], strict: has_ended, ..Commit::default() };
+            Commit { checks: vec![before.check(Store::Messages, key.clone())], strict, ..Commit::default() };
         commit.puts.push((Store::Messages, key, encode(record)?));
         if record.counted_with.is_empty() || (!has_ended && record.raw == before.value.raw) {
             return self.commit(commit).await;
@@ -180,6 +182,9 @@ impl Engine {
         }
         if !self.commit(commit).await? {
             return Ok(false);
+        }
+        if has_ended && !strict {
+            self.promise(&conversation.value, 1);
         }
         self.state.borrow_mut().put_conversation(conversation);
         self.replace_message(record);
@@ -266,6 +271,7 @@ impl Engine {
     pub(super) fn release_streams_of(&self, id: &str, seqs: Option<&[Seq]>) {
         if seqs.is_none() {
             self.calls.borrow_mut().remove(id);
+            self.promises.forget(id);
         }
         let prefix = self.stream_lock(id, 0);
         let prefix = prefix.trim_end_matches('0');

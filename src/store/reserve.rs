@@ -73,11 +73,15 @@ impl Reserve {
 /// Whether a commit removes something, or makes a summary: after that there is more room, or less to be sent. Segments that
 /// are joined are larger than the reserve, and can wait. An append takes the note of the call before it along, which makes no
 /// room.
+///
+/// A barrier stores nothing, but a browser has to write something to carry it out: what was acknowledged must come to disk
+/// on a full one, too.
 fn makes_room(commit: &Commit) -> bool {
     let puts = |wanted: Store| commit.puts.iter().any(|(store, ..)| *store == wanted);
     let is_more_than_a_note = commit.deletes.iter().any(|(store, _)| *store != Store::MessageIds);
     let removes = is_more_than_a_note || !commit.delete_prefixes.is_empty();
-    !puts(Store::SegmentChunks) && (removes || puts(Store::SummaryHeads))
+    let is_barrier = commit.strict && commit.puts.is_empty();
+    !puts(Store::SegmentChunks) && (removes || is_barrier || puts(Store::SummaryHeads))
 }
 
 /// Bytes that no compression of a database makes smaller (xorshift, Marsaglia 2003).

@@ -1,4 +1,4 @@
-//! Values across the boundary: plain data as JSON text, errors as `{ code, message, retryable }`.
+//! Values across the boundary: plain data as JSON text, errors as `{ code, message, retryable, details? }`.
 
 use crate::error::{Code, Error, Result};
 use crate::formats::well_formed;
@@ -64,8 +64,14 @@ pub(super) fn to_js_error(error: &Error) -> JsValue {
         code: Code,
         message: &'a str,
         retryable: bool,
+        details: Option<Lost>,
     }
-    let wire = Wire { code: error.code, message: &error.message, retryable: error.code.is_retryable() };
+    #[derive(Serialize)]
+    struct Lost {
+        lost: u64,
+    }
+    let details = (error.lost > 0).then_some(Lost { lost: error.lost });
+    let wire = Wire { code: error.code, message: &error.message, retryable: error.code.is_retryable(), details };
     to_js(&wire).unwrap_or_else(|_| JsValue::from_str(error.code.as_str()))
 }
 

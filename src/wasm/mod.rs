@@ -1,7 +1,7 @@
 //! The adapter to JavaScript: convert in, call, convert out. No decision is made here.
 //!
 //! Every method takes the JSON text of one object and answers a promise of plain data; it rejects with
-//! `{ code, message, retryable }`. Exports take `&self` only, so calls can overlap. js/engine-glue.d.ts states the
+//! `{ code, message, retryable, details? }`. Exports take `&self` only, so calls can overlap. js/engine-glue.d.ts states the
 //! whole surface.
 
 mod cipher;
@@ -400,6 +400,12 @@ impl JsEngine {
     #[must_use]
     pub fn mark(&self) -> Option<String> {
         self.engine.mark().and_then(|mark| to_json(&mark).ok())
+    }
+
+    /// Messages that were acknowledged and are not known to be on disk.
+    #[must_use]
+    pub fn unsynced(&self) -> f64 {
+        self.engine.unsynced() as f64
     }
 
     /// How often everything was erased: an import stops where that changes.

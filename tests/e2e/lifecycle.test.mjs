@@ -1,9 +1,12 @@
 // The life of a database between tabs and versions: upgrades, newer layouts, deletion, frozen pages, pages that come back,
-// stolen locks. On both back ends.
+// stolen locks. On both back ends. KILLS is how many upgrades are killed (`npm run test:long -- upgrades` for 20).
 /* global memory, heard, navigator */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BACK_ENDS, openSite, ready } from "./pages.mjs";
+
+/** After so many requests an upgrade is killed: first at once, then anywhere. */
+const KILLED_AFTER = Array.from({ length: Number(process.env.KILLS ?? 2) }, (_, index) => 1 + ((index * 199) % 4_001));
 
 const script = `
   globalThis.open = async (userId, options = {}) => {
@@ -68,7 +71,7 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
       await page.close();
     });
 
-    for (const requests of [1, 200]) {
+    for (const requests of KILLED_AFTER) {
       test(`killed in an upgrade after ${requests} requests, the older data is whole`, async () => {
         const name = `killed${requests}`;
         const page = await openUser(name);

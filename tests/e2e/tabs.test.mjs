@@ -1,11 +1,12 @@
-// Two pages and a worker of one user: what one stores the others show within a second.
+// Two pages and a worker of one user: what one stores the others show within a second. ROUNDS is how many summary updates each
+// of them tries (`npm run test:long -- tabs` for 1,000).
 /* global memory, heardInWorker */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BACK_ENDS, openSite } from "./pages.mjs";
 
 /** Summary updates that each of three tries. */
-const ROUNDS = 150;
+const ROUNDS = Number(process.env.ROUNDS ?? 150);
 /** How long others may take to show what was stored. */
 const SECOND_MS = 1_000;
 

@@ -26,10 +26,15 @@ const languageModel = {
 const open = (options = {}) => createMemory({ userId: USER, storage: indexedDbStorage({ name: "crash" }), tokenizer: "estimate", ...options });
 
 const JOBS = {
-  /** Four writers at once, one or two messages each time, until the browser is killed. */
-  async burst({ run, conversations = 4, seconds = 60, compacting = false }) {
-      const policy = compacting ? { budget: { recentTokens: 300 }, facts: { extract: false } } : {};
+  /**
+   * Four writers at once, one or two messages each time, until the browser is killed. With `relaxed`, messages are told as
+   * durable once a write has ended that waited for the disk and began after they were acknowledged.
+   */
+  async burst({ run, conversations = 4, seconds = 60, compacting = false, relaxed = false }) {
+    const sections = compacting ? { budget: { recentTokens: 300 }, facts: { extract: false } } : {};
+    const policy = { ...sections, durability: relaxed ? "relaxed" : "strict" };
     const memory = await open({ embedder, policy, ...(compacting ? { languageModel } : {}) });
+    const unsynced = relaxed ? watchDisk() : [];
     const until = performance.now() + seconds * 1_000;
     const write = async (conversation) => {
       const id = `run-${run}-${conversation}`;
@@ -39,6 +44,7 @@ const JOBS = {
         const messages = Array.from({ length: count }, (_, offset) => messageOf(run, conversation, number + offset));
         const stored = await memory.append(id, messages);
         void post("/word", { id, stored: stored.map(({ id: own, seq, durable }) => [own, seq, durable]) });
+        if (relaxed) unsynced.push({ id, stored: stored.map(({ id: own, seq }) => [own, seq, true]) });
         number += count;
         if (compacting && number % 12 === 0) {
           const { summarizedUntilSeq, version } = await memory.compact(id, { force: true });
@@ -81,6 +87,25 @@ const JOBS = {
     return { openMs, kept, found, nextSeq: seq };
   },
 };
+
+/** Words that are told once what they say is on disk. */
+function watchDisk() {
+  const waiting = [];
+  const begin = IDBDatabase.prototype.transaction;
+  IDBDatabase.prototype.transaction = function (stores, mode, options) {
+    const transaction = begin.call(this, stores, mode, options);
+    const before = new Set(waiting);
+    const told = () => {
+      for (const word of before) {
+        const at = waiting.indexOf(word);
+        if (at >= 0) void post("/word", waiting.splice(at, 1)[0]);
+      }
+    };
+    if (transaction.durability === "strict" && mode === "readwrite") transaction.addEventListener("complete", told);
+    return transaction;
+  };
+  return waiting;
+}
 
 /** Every conversation with its messages and its summary's cursor. */
 async function contents(memory) {

@@ -386,11 +386,13 @@ async fn write(transaction: &Transaction, commit: &Commit) -> std::result::Resul
 }
 
 /// Writes and removes a record: a strict transaction makes all earlier ones durable, but only if it has something to write.
+/// It is committed at once, so that one that a page asks for while it goes away is carried out.
 async fn barrier(transaction: &Transaction) -> std::result::Result<(), Failure> {
     let store = transaction.store(Store::Meta)?;
     let key = value::key_to_js(&Key(vec!["\0barrier".into()]));
     let request: IdbRequest = store.put(&value::record_to_js(&Record::default()), Some(&key))?.into();
     store.delete(key)?;
+    transaction.commit();
     transaction.answered(&request).await
 }
 

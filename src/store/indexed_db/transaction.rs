@@ -166,8 +166,12 @@ impl Transaction {
         let expected = self.progress.answers.get() + 1;
         request.set_onsuccess(self.on_answer.as_ref().map(|closure| closure.as_ref().unchecked_ref()));
         let limit_ms = if first { START_LIMIT_MS } else { ANSWER_LIMIT_MS };
-        if within(limit_ms, pin!(self.progress.reach(expected))).await.is_none() && self.raw.abort().is_ok() {
-            self.end().await;
+        let is_late = within(limit_ms, pin!(self.progress.reach(expected))).await.is_none();
+        if is_late && self.progress.ended.borrow().is_none() {
+            // It fails where all was asked already, as for a barrier: whether that still goes through makes no difference.
+            if self.raw.abort().is_ok() {
+                self.end().await;
+            }
             return Err(if first { busy().into() } else { Failure::silent() });
         }
         request.set_onsuccess(None);
