@@ -53,9 +53,10 @@ const PAGE = String.raw`
     await memory.close();
     return times;
   };
+  let opened = 0;
   /** Appends that do not wait for each other: milliseconds until all are stored, by message. */
   globalThis.together = async (count, conversations, rounds) => {
-    const memory = await open("together-" + count + "-" + conversations);
+    const memory = await open("together-" + count + "-" + conversations + "-" + opened++);
     for (let at = 0; at < conversations; at += 1) await memory.conversations.create({ id: "c" + at });
     const times = [];
     for (let round = -2; round < rounds; round += 1) {

@@ -18,6 +18,7 @@ import type {
   ImportReport, Invalidated, MemoryEventName, MemoryEvents, MemoryOptions, RawMessage, RecallGroup, RecallOptions,
   RemoveOptions, Stats, StreamOptions, Summary,
 } from "./types.js";
+import { WriteOrder } from "./write-order.js";
 
 /**
  * Opens the memory of one user.
@@ -51,8 +52,7 @@ export class Memory {
   readonly storage: StorageState;
   readonly #session: Session;
   readonly #events: EventEmitter;
-  /** The latest write to each conversation: they are carried out in the order in which they were called. */
-  readonly #writes = new Map<string, Promise<unknown>>();
+  readonly #writes = new WriteOrder();
   readonly #imports: RunningImports;
   readonly #erasures: Erasures;
   /** Streams that have not ended. */
@@ -202,17 +202,11 @@ export class Memory {
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const { conversationId } = request;
-    const after = this.#writes.get(conversationId);
-    const counts = method === "append" || method === "edit";
+    const isAppend = method === "append";
+    const counts = isAppend || method === "edit";
     // By its name a call is known that was carried out before its answer was lost: messages without ids are not doubled.
     const named = counts ? { ...request, call: crypto.randomUUID() } : request;
-    const call = this.#session.call(method, named, { idempotent: true, counts, signal, after });
-    const tail = call.catch(() => undefined);
-    this.#writes.set(conversationId, tail);
-    void tail.then(() => {
-      if (this.#writes.get(conversationId) === tail) this.#writes.delete(conversationId);
-    });
-    return call;
+    return this.#writes.add(conversationId, isAppend, (after) => this.#session.call(method, named, { idempotent: true, counts, signal, after }));
   }
 
   /**
@@ -377,6 +371,6 @@ export class Memory {
   async close(): Promise<void> {
     if (!this.#imports.isEmpty) await this.#imports.stop();
     const aborts = [...this.#streams].map((stream) => stream.abort().catch(() => undefined));
-    await this.#session.close(Promise.all([...this.#writes.values(), ...aborts]));
+    await this.#session.close(Promise.all([this.#writes.settled(), ...aborts]));
   }
 }

@@ -5,10 +5,15 @@
 mod host;
 
 use futures_executor::block_on;
-use futures_util::future::join_all;
+use futures_util::future::{FutureExt, join_all};
 use host::{World, append, ask, conversation, message, message_with_id};
-use throughline::engine::{AppendRequest, RecallRequest};
+use std::rc::Rc;
+use throughline::engine::{AppendRequest, Engine, RecallRequest};
 use throughline::error::Code;
+use throughline::key;
+use throughline::ports::{Key, KeyPart, Query, Storage, Store};
+use throughline::store::faulty::{Fault, FaultyStore};
+use throughline::store::memory::MemoryStore;
 
 fn recall(query: &str) -> RecallRequest {
     serde_json::from_value(serde_json::json!({ "query": query })).unwrap()
@@ -85,6 +90,118 @@ fn appends_that_nobody_waited_for_keep_their_order() {
     });
 }
 
+/// A world whose commits are seen, and whose storage takes so long that what is not waited for stands in a queue.
+async fn slow() -> (FaultyStore<MemoryStore>, World, Engine) {
+    let store = FaultyStore::new(MemoryStore::default());
+    let kept = store.clone();
+    let world = World { storage: Rc::new(move || Rc::new(kept.clone())), ..World::default() };
+    let engine = world.open().await;
+    for id in ["a", "b"] {
+        conversation(&engine, id).await;
+    }
+    store.delay_polls(3);
+    (store, world, engine)
+}
+
+#[test]
+fn appends_that_wait_for_one_another_share_transactions() {
+    block_on(async {
+        let (store, world, engine) = slow().await;
+        let before = store.commits().len();
+        let say = |number: usize| {
+            let call = Some(format!("call {number}"));
+            let id = if number.is_multiple_of(3) { "b" } else { "a" };
+            engine.append(AppendRequest { call, ..append(id, vec![message("user", &format!("number {number}"))]) })
+        };
+        let stored = join_all((0..40).map(say)).await;
+        let seqs: Vec<u32> = stored.into_iter().map(|appended| appended.unwrap()[0].seq).collect();
+        let expected = (0..40).map(|number| if number % 3 == 0 { number / 3 + 1 } else { number - number / 3 });
+        assert_eq!(seqs, expected.collect::<Vec<u32>>());
+        let commits = store.commits();
+        assert!(commits.len() - before <= 3, "{} transactions", commits.len() - before);
+        assert!(commits[before..].iter().all(|commit| commit.strict));
+        // Each call that was stored with the last ones, carried out again, answers where its message is.
+        let again = join_all((1..40).map(say)).await;
+        assert_eq!(again.into_iter().map(|appended| appended.unwrap()[0].seq).collect::<Vec<_>>(), seqs[1..]);
+        engine
+            .append(AppendRequest { call: Some("next".into()), ..append("a", vec![message("user", "next")]) })
+            .await
+            .unwrap();
+        let notes = store.inner().scan(Query::prefix(Store::MessageIds, key!["a"])).await.unwrap();
+        let is_note = |key: &Key| key.0.last().is_some_and(|part| *part == KeyPart::from("call:next"));
+        assert_eq!(notes.len(), 27 + 1, "the notes of calls that were answered are gone");
+        assert!(notes.iter().any(|(key, _)| is_note(key)));
+        let reopened = world.open().await;
+        for engine in [&engine, &reopened] {
+            assert_eq!(engine.history("a", None, None, None).await.unwrap().len(), 27);
+            assert_eq!(engine.history("b", None, None, None).await.unwrap().len(), 14);
+            assert!(!engine.recall(recall("number 38")).await.unwrap().is_empty());
+        }
+    });
+}
+
+#[test]
+fn one_that_cannot_be_stored_does_not_take_others_along() {
+    block_on(async {
+        for faults in [vec![], vec![Fault::FailBefore(Code::StorageQuotaExceeded)], vec![Fault::Refuse, Fault::Refuse]]
+        {
+            let (store, world, engine) = slow().await;
+            engine.append(append("a", vec![message_with_id("taken", "user", "one")])).await.unwrap();
+            let other = world.open().await;
+            other.append(append("b", vec![message("user", "from another tab")])).await.unwrap();
+            other.delete_conversation("a").await.unwrap();
+            conversation(&other, "a").await;
+            let ids = ["a", "b", "a", "nowhere", "b", "a"];
+            let say = |(number, id): (usize, &'static str)| {
+                // Two of them want the same id.
+                let own = if number == 2 || number == 5 { "same".to_owned() } else { format!("m{number}") };
+                Box::pin(engine.append(append(id, vec![message_with_id(&own, "user", &format!("number {number}"))])))
+            };
+            let mut calls: Vec<_> = ids.into_iter().enumerate().map(say).collect();
+            assert!(calls.iter_mut().all(|call| call.as_mut().now_or_never().is_none()));
+            let mut stored = vec![calls.remove(0).await];
+            store.script_commits(faults);
+            stored.extend(join_all(calls).await);
+            let codes: Vec<Option<Code>> =
+                stored.iter().map(|one| one.as_ref().err().map(|error| error.code)).collect();
+            assert_eq!(codes, [None, None, None, Some(Code::NotFound), None, Some(Code::Conflict)]);
+            let seqs: Vec<u32> = stored.into_iter().flatten().map(|appended| appended[0].seq).collect();
+            assert_eq!(seqs, [1, 2, 2, 3]);
+            let reopened = world.open().await;
+            for id in ["a", "b"] {
+                let here = engine.history(id, None, None, None).await.unwrap();
+                assert_eq!(here, reopened.history(id, None, None, None).await.unwrap());
+                assert_eq!(here.len(), if id == "a" { 2 } else { 3 });
+            }
+        }
+    });
+}
+
+#[test]
+fn whoever_is_given_up_does_not_take_others_along() {
+    block_on(async {
+        for polls in 0..30 {
+            let (_store, world, engine) = slow().await;
+            let say = |number: usize| engine.append(append("a", vec![message("user", &format!("number {number}"))]));
+            let mut calls: Vec<_> = (0..6).map(|number| Box::pin(say(number))).collect();
+            // All stand in the queue; once the first is through, the second takes the others along.
+            assert!(calls.iter_mut().all(|call| call.as_mut().now_or_never().is_none()));
+            calls.remove(0).await.unwrap();
+            let mut leader = calls.remove(0);
+            let has_ended = (0..polls).any(|_| leader.as_mut().now_or_never().is_some());
+            drop(leader);
+            let stored = join_all(calls).await;
+            let mut seqs: Vec<u32> = stored.into_iter().map(|appended| appended.unwrap()[0].seq).collect();
+            seqs.dedup();
+            assert_eq!(seqs.len(), 4);
+            let texts = world.open().await.history("a", None, None, None).await.unwrap().join(" ");
+            let count = |number: usize| texts.matches(&format!("number {number}")).count();
+            assert!([0, 2, 3, 4, 5].iter().all(|number| count(*number) == 1), "{texts}");
+            assert!(count(1) == 1 || !has_ended);
+        }
+    });
+}
+
 #[test]
 fn two_tabs_append_without_collision_and_see_each_other() {
     block_on(async {
@@ -95,7 +212,7 @@ fn two_tabs_append_without_collision_and_see_each_other() {
         let from = |engine, name: &'static str| {
             (0..25).map(move |number| {
                 let request = append("c", vec![message("user", &format!("{name} says {number}"))]);
-                async move { throughline::engine::Engine::append(engine, request).await.unwrap()[0].seq }
+                async move { Engine::append(engine, request).await.unwrap()[0].seq }
             })
         };
         let mut seqs = join_all(from(&one, "alpha").chain(from(&other, "beta")).collect::<Vec<_>>()).await;

@@ -1,6 +1,7 @@
 //! Appending: raw messages first, byte-exact, in one transaction, before anything else happens.
 
 use super::Engine;
+use super::append_group::Work;
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
 use super::path_change::{Invalidated, PathChange};
@@ -104,13 +105,13 @@ pub(super) struct Prepared {
 }
 
 /// Messages given their positions, before they are stored.
-struct Placed {
-    record: ConversationRecord,
-    appended: Vec<Appended>,
+pub(super) struct Placed {
+    pub(super) record: ConversationRecord,
+    pub(super) appended: Vec<Appended>,
     /// Which of the prepared messages are new.
-    fresh: Vec<usize>,
+    pub(super) fresh: Vec<usize>,
     /// The message that the new end of the active path stands on, where that is not its end now.
-    turns_at: Option<Seq>,
+    pub(super) turns_at: Option<Seq>,
 }
 
 impl Engine {
@@ -132,8 +133,17 @@ impl Engine {
         if count != request.messages.len() || (request.parent_ids.is_some() && request.parent_id.is_some()) {
             return Err(Error::invalid_argument("give parentIds one entry per message, and no parentId beside them"));
         }
-        let mut prepared = self.prepare_all(&request)?;
-        let _turn = self.writes.enter().await;
+        let prepared = self.prepare_all(&request)?;
+        let entering = self.writes.enter();
+        let standing = self.stand(entering.ticket(), Work { request, prepared });
+        let _turn = entering.await;
+        self.ensure_open()?;
+        // Where it fails for all, each is told its own reason below.
+        let _ = self.append_together(standing.ticket()).await;
+        let Work { request, mut prepared } = match standing.leave() {
+            Ok(work) => work,
+            Err(answer) => return answer,
+        };
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
@@ -262,13 +272,12 @@ impl Engine {
             } else if !request.imported {
                 self.promise(&before, placed.appended.len());
             }
-            self.remember_call(request);
+            self.remember_calls(id, request.call.iter().cloned().collect(), false);
             return Ok(Some((placed.appended, Invalidated::default())));
         }
         let strict = self.is_strict() && !request.imported;
         let mut commit = Commit { checks: vec![check], strict, ..Commit::default() };
-        let first = placed.fresh.first().map_or(0, |index| prepared[*index].record.seq);
-        self.put_call(request, first, &mut commit)?;
+        self.forget_calls(request, &mut commit);
         let mut change = PathChange::default();
         let mut withdrawn = None;
         if let Some(leaf) = placed.turns_at {
@@ -288,12 +297,7 @@ impl Engine {
             withdrawn = self.withdraw_facts_of(id, seq, &mut commit).await?;
             change.invalidated.facts = withdrawn.as_ref().map_or(0, |(changes, _)| changes.audit.len());
         }
-        for index in &placed.fresh {
-            let record = &prepared[*index].record;
-            let located = MessageIdRecord { seq: record.seq, content_hash: record.content_hash.clone() };
-            commit.puts.push((Store::Messages, key![id, record.seq], encode(record)?));
-            commit.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode(&located)?));
-        }
+        put_messages(request, prepared, &placed.fresh, &mut commit)?;
         let jobs = self.change_jobs(id, &mut commit, &|job| {
             if change.turns && job.kind != JobKind::Embed {
                 job.epoch += 1;
@@ -317,7 +321,7 @@ impl Engine {
             self.promise(&stored.value, placed.fresh.len());
         }
         self.state.borrow_mut().put_conversation(stored);
-        self.remember_call(request);
+        self.remember_calls(id, request.call.iter().cloned().collect(), true);
         for index in placed.fresh {
             self.take_message_in(&prepared[index].record);
         }
@@ -333,7 +337,7 @@ impl Engine {
     }
 
     /// Gives each new message its position and its parent, and moves the conversation's counters.
-    fn place(
+    pub(super) fn place(
         &self,
         request: &AppendRequest,
         prepared: &mut [Prepared],
@@ -420,22 +424,21 @@ impl Engine {
         Ok(Placed { record, appended, fresh, turns_at })
     }
 
-    /// Notes where the messages of a named call begin, in place of the note of the call before.
-    fn put_call(&self, request: &AppendRequest, first: Seq, commit: &mut Commit) -> Result<()> {
-        let Some(call) = &request.call else { return Ok(()) };
+    /// The notes of calls that were answered go with the next call's.
+    pub(super) fn forget_calls(&self, request: &AppendRequest, commit: &mut Commit) {
         let id = request.conversation_id.as_str();
-        let note = MessageIdRecord { seq: first, content_hash: String::new() };
-        commit.puts.push((Store::MessageIds, key![id, call_id(call).as_str()], encode(&note)?));
-        if let Some(answered) = self.calls.borrow().get(id) {
-            commit.deletes.push((Store::MessageIds, key![id, call_id(answered).as_str()]));
-        }
-        Ok(())
+        let calls = self.calls.borrow();
+        let answered = calls.get(id).filter(|_| request.call.is_some()).into_iter().flatten();
+        commit.deletes.extend(answered.map(|call| (Store::MessageIds, key![id, call_id(call).as_str()])));
     }
 
-    /// A call is answered: its note can go with the next one's.
-    fn remember_call(&self, request: &AppendRequest) {
-        if let Some(call) = &request.call {
-            self.calls.borrow_mut().insert(request.conversation_id.clone(), call.clone());
+    /// Calls are answered: their notes can go with the next one's. `are_first`: those of before went with theirs.
+    pub(super) fn remember_calls(&self, id: &str, calls: Vec<String>, are_first: bool) {
+        let mut answered = self.calls.borrow_mut();
+        match answered.get_mut(id).filter(|_| !are_first) {
+            Some(known) => known.extend(calls),
+            None if calls.is_empty() => {}
+            None => drop(answered.insert(id.to_owned(), calls)),
         }
     }
 
@@ -446,10 +449,9 @@ impl Engine {
         prepared: &[Prepared],
         edited: Option<&str>,
     ) -> Result<SortedMap<String, MessageIdRecord>> {
-        let own = prepared.iter().filter(|message| message.own_id).map(|message| message.record.id.as_str());
-        let parents = request.parent_ids.iter().flatten().chain(&request.parent_id).flatten().map(String::as_str);
-        let call = request.call.as_deref().map(call_id);
-        let ids: Vec<&str> = own.chain(parents).chain(edited).chain(call.as_deref()).collect();
+        let mut ids = ids_of(request, prepared);
+        ids.extend(edited.map(str::to_owned));
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let mut known = self.located_ids(&request.conversation_id, &ids).await?;
         if request.imported {
             self.locate_removed(&request.conversation_id, &ids, &mut known).await?;
@@ -564,6 +566,40 @@ impl Engine {
         entries.truncate(most);
         Ok(entries)
     }
+}
+
+/// The ids that say where the messages of a call go: their own, those that they follow, the call's note.
+pub(super) fn ids_of(request: &AppendRequest, prepared: &[Prepared]) -> Vec<String> {
+    let own = prepared.iter().filter(|message| message.own_id).map(|message| &message.record.id);
+    let parents = request.parent_ids.iter().flatten().chain(&request.parent_id).flatten();
+    own.chain(parents).cloned().chain(request.call.as_deref().map(call_id)).collect()
+}
+
+/// Adds new messages to a commit, and where those of a named call begin.
+pub(super) fn put_messages(
+    request: &AppendRequest,
+    prepared: &[Prepared],
+    fresh: &[usize],
+    commit: &mut Commit,
+) -> Result<()> {
+    let id = request.conversation_id.as_str();
+    let mut put_id = |id_of_message: &str, located: MessageIdRecord| -> Result<()> {
+        commit.puts.push((Store::MessageIds, key![id, id_of_message], encode(&located)?));
+        Ok(())
+    };
+    if let (Some(call), Some(index)) = (&request.call, fresh.first()) {
+        put_id(&call_id(call), MessageIdRecord { seq: prepared[*index].record.seq, content_hash: String::new() })?;
+    }
+    for index in fresh {
+        let record = &prepared[*index].record;
+        let located = MessageIdRecord { seq: record.seq, content_hash: record.content_hash.clone() };
+        put_id(&record.id, located)?;
+    }
+    for index in fresh {
+        let record = &prepared[*index].record;
+        commit.puts.push((Store::Messages, key![id, record.seq], encode(record)?));
+    }
+    Ok(())
 }
 
 /// Under this the first message that a call stored is known, until the next call is answered.

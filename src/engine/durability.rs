@@ -104,6 +104,11 @@ impl Engine {
         }
     }
 
+    /// Whether a conversation's record says less than was promised of it.
+    pub(super) fn is_promise_broken(&self, record: &ConversationRecord) -> bool {
+        self.promises.broken(record).is_some()
+    }
+
     pub(super) async fn barrier(&self) -> Result<()> {
         let (positions, messages) = (self.positions(), self.promises.messages.get());
         let promised = self.promises.conversations.borrow().clone();

@@ -7,6 +7,7 @@
 
 mod active_path;
 mod append;
+mod append_group;
 mod attaching;
 mod backup;
 mod build_context;
@@ -72,6 +73,7 @@ use crate::ports::{Clock, Embedder, LanguageModel, Locks, Storage};
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::store::read_only::ReadOnlyStore;
 use crate::tokens::{Estimator, ModelCounter, ModelFamily, TokenCounter, Tokenization};
+use append_group::Waiting;
 use conversation_stamp::ConversationStamp;
 use damage::Losses;
 use durability::Promises;
@@ -135,8 +137,10 @@ pub struct Engine {
     streams: Streams,
     working: Cell<bool>,
     lease: Lease,
-    /// The named call that was last answered, by conversation.
-    calls: RefCell<SortedMap<String, String>>,
+    /// Appends that wait for their turn.
+    waiting: Waiting,
+    /// The named calls that were last answered, by conversation: one, or those that were stored together.
+    calls: RefCell<SortedMap<String, Vec<String>>>,
     /// A newer version wrote the data: nothing is written.
     read_only: bool,
     /// Segments are taken in by one call at a time, and only once.
@@ -191,6 +195,7 @@ impl Engine {
             streams: Streams::default(),
             working: Cell::new(false),
             lease: Lease::default(),
+            waiting: Waiting::default(),
             calls: RefCell::default(),
             read_only: false,
             attaching: Turnstile::default(),

@@ -44,6 +44,13 @@ pub(crate) struct Entering<'a> {
     passed: bool,
 }
 
+impl Entering<'_> {
+    /// The place in the queue: one more than that of whoever came before.
+    pub(crate) fn ticket(&self) -> u64 {
+        self.ticket
+    }
+}
+
 impl<'a> Future for Entering<'a> {
     type Output = Turn<'a>;
 
