@@ -85,13 +85,16 @@ pub(super) fn delete_segment(number: u32, commit: &mut Commit) {
 /// Segments that are asked for at once.
 const READ_AHEAD: usize = 3;
 
+/// The chunks of a segment, asked for.
+type Asked<'a> = MaybeDone<Pending<'a, Vec<Option<Record>>>>;
+
 /// Reads segments one after the other. The next ones are asked for before the answer for this one is waited for: so storage
 /// reads while the caller takes in what came.
 pub(super) struct SegmentReader<'a> {
     engine: &'a Engine,
     /// Those that are not asked for yet.
     segments: &'a [&'a Segment],
-    asked: VecDeque<(&'a Segment, MaybeDone<Pending<'a, Vec<Option<Record>>>>)>,
+    asked: VecDeque<(&'a Segment, Asked<'a>)>,
 }
 
 impl<'a> SegmentReader<'a> {
