@@ -132,7 +132,7 @@ export class Session {
       if (opened === undefined || !isAlive(opened.generation)) return;
       await guarded(() => opened.engine.close());
       if (isAlive(opened.generation)) opened.engine.free();
-      if (failed !== undefined) throw failed;
+      if (failed !== undefined) throw this.#asMemoryError(failed);
     } catch (error) {
       // A trap while closing: the instance is replaced when next needed, and storage holds what was acknowledged.
       if (!isMemoryError(error, "engine_panicked")) throw this.#asMemoryError(error);

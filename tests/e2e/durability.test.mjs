@@ -1,5 +1,5 @@
 // When messages are on disk: which writes wait for it, by `policy.durability`, on both back ends.
-/* global memory, written, document */
+/* global memory, written, Event, IDBObjectStore */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BACK_ENDS, openSite } from "./pages.mjs";

@@ -1,4 +1,5 @@
 // Runs in the browser under test: takes jobs from the station until it is killed.
+/* global IDBDatabase */
 
 import { createMemory, indexedDbStorage, isMemoryError } from "/throughline/index.js";
 import { exportOf, messageOf } from "/payload.js";

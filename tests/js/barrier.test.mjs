@@ -1,4 +1,5 @@
 // When what was acknowledged is put on disk: the bounds of policy.durability "relaxed", over a clock that is moved by hand.
+/* global Event, EventTarget */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 import { createMemory, memoryStorage } from "throughline";
