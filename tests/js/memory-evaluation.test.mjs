@@ -38,7 +38,7 @@ describe("what a model proposes, and what becomes of it", () => {
   test("of what a careful model proposes nearly all that is true is remembered, with the message that said it", () => {
     const { extraction: e } = run("careful");
     atLeast(e.knownFound / e.wanted, 0.93, "recall of what is remembered");
-    atLeast(e.usedFound / e.wanted, 0.75, "recall of what is used");
+    atLeast(e.usedFound / e.wanted, 0.85, "recall of what is used");
     atLeast(e.usedRight / e.used, 0.78, "precision of what is used");
     assert.equal(e.quoteRight, e.knownRight);
     assert.equal(e.categoryRight, e.knownRight);
@@ -47,10 +47,10 @@ describe("what a model proposes, and what becomes of it", () => {
 
   test("of what a careless model proposes less that is wrong is used than it proposed", () => {
     const { extraction: e } = run("careless");
-    atLeast(e.usedRight / e.used, e.proposedRight / e.proposed + 0.05, "precision of what is used");
+    atLeast(e.usedRight / e.used, e.proposedRight / e.proposed + 0.03, "precision of what is used");
     const used = (...names) => e.traps.filter(({ kind, used: isUsed }) => names.includes(kind) && isUsed).length;
     assert.equal(used("sensitive", "tool", "quoted"), 0);
-    assert.ok(used("secret") <= 1 && used("joked", "transient", "hypothetical", "third_person") <= 8, JSON.stringify(e.traps.filter(({ used: isUsed }) => isUsed)));
+    assert.ok(used("secret") <= 1 && used("joked", "transient", "hypothetical", "third_person") <= 11, JSON.stringify(e.traps.filter(({ used: isUsed }) => isUsed)));
   });
 
   test("weeks later, in a new conversation, what is needed is there", () => {
