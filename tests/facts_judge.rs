@@ -155,6 +155,18 @@ fn noop_adds_the_message_as_a_further_source() {
 }
 
 #[test]
+fn a_message_that_does_not_bear_a_stated_fact_is_no_source_of_it() {
+    let existing = facts();
+    let text = existing[0].fact.clone();
+    let again = |kind| {
+        let candidates = [candidate(&text, None, kind)];
+        let decisions = [Decision { candidate: 0, operation: FactOperation::Noop }];
+        run(&existing, &candidates, &decisions, &FactPolicy::default()).sources.len()
+    };
+    assert_eq!((again(CandidateKind::Statement), again(CandidateKind::Inference)), (1, 0));
+}
+
+#[test]
 fn every_refusal_of_the_judge() {
     let new = stated("User prefers coffee");
     let inferred = candidate("User prefers coffee", None, CandidateKind::Inference);
@@ -264,6 +276,13 @@ fn neighbours_are_found_by_words_key_and_vector() {
     assert_eq!(ids("Berlin is home", Some("home_city"), None), ["f1"]);
     assert_eq!(ids("Package manager choice", None, Some(0.7)), ["f3"]);
     assert_eq!(ids("Nothing alike", None, Some(f64::NAN)), Vec::<String>::new());
+}
+
+#[test]
+fn endings_do_not_hide_a_neighbour() {
+    let facts = [fact(1, "User runs every morning", None, Trust::UserStated)];
+    assert!(!similar("User gave up running", None, &facts, 5, None).is_empty());
+    assert!(similar("User gave up rowing", None, &facts, 5, None).is_empty());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Decisions about candidates, turned into the records of one transaction.
 
-use super::candidates::Candidate;
+use super::candidates::{Candidate, CandidateKind};
 use super::judge::{Decision, FactOperation, check_trust};
 use super::{Rejection, RejectionReason, is_current};
 use crate::config::FactPolicy;
@@ -230,7 +230,10 @@ fn apply_one(
     }
     let same = draft.find_current(|fact| fact.fingerprint == candidate.fingerprint).cloned();
     if let Some(same) = same.as_ref().filter(|same| same.trust >= candidate.kind.trust()) {
-        draft.link(&same.id, conversation_id, candidate.seq);
+        // A message that does not bear what the user said is no source of it: whoever erases those that do erases the fact.
+        if candidate.kind == CandidateKind::Statement || same.trust == candidate.kind.trust() {
+            draft.link(&same.id, conversation_id, candidate.seq);
+        }
         draft.audit("NOOP", Some(&same.id), None, None, None);
         return Ok(());
     }

@@ -120,9 +120,15 @@ pub(super) fn stem(word: &str) -> &str {
     if !word.is_ascii() {
         return word;
     }
-    ["ing", "ed", "es", "s"]
+    let word = ["ing", "ed", "es", "s"]
         .iter()
         .find_map(|ending| word.strip_suffix(ending).filter(|rest| rest.len() >= 3 && !rest.ends_with('s')))
         .map_or(word, |rest| rest)
-        .trim_end_matches('e')
+        .trim_end_matches('e');
+    // "running" and "runs", "planned" and "plan".
+    let shorter = word.get(..word.len().saturating_sub(1)).unwrap_or_default();
+    match (word.bytes().last(), shorter.bytes().last()) {
+        (Some(last), Some(before)) if last == before && shorter.len() >= 2 && last.is_ascii_lowercase() => shorter,
+        _ => word,
+    }
 }
