@@ -302,7 +302,10 @@ export class Memory {
     })) as Summary;
   }
 
-  /** Resolves when no background job is due: done, given up, or waiting for its next try (`stats().nextRetryAt`). */
+  /**
+   * Resolves when no background job is due (done, given up, or waiting for its next try, `stats().nextRetryAt`), and no
+   * import of a backup is running, here or in another tab, or has left anything behind.
+   */
   async settled(options: CallOptions = {}): Promise<void> {
     await this.#session.call("settled", requireOptions(options, "options"), { idempotent: true, signal: options.signal });
   }

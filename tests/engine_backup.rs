@@ -5,9 +5,11 @@
 mod host;
 
 use futures_executor::block_on;
+use futures_util::FutureExt;
 use host::{World, append, conversation, message, message_with_id};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::pin::pin;
 use std::rc::Rc;
 use throughline::Code;
 use throughline::engine::{
@@ -16,6 +18,7 @@ use throughline::engine::{
 };
 use throughline::error::Result;
 use throughline::key;
+use throughline::ports::Locks;
 use throughline::records::{FactStatus, Trust};
 use throughline::store::faulty::{Fault, FaultyStore};
 use throughline::store::memory::MemoryStore;
@@ -308,6 +311,44 @@ fn a_crash_leaves_nothing_that_the_next_opening_does_not_sweep() {
             let reopened = world.open().await;
             reopened.work().await;
             assert!(records(&world).await.is_empty(), "{cut}");
+            conversation(&reopened, "a").await;
+        }
+    });
+}
+
+/// The browser frees the lock of a tab that was closed some time later: whoever opened before that comes back to it.
+#[test]
+fn leftovers_go_once_the_lock_of_a_closed_tab_is_free() {
+    block_on(async {
+        let (_world, engine) = filled().await;
+        let (lines, _) = exported(&engine).await;
+        let values: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for by_settled in [true, false] {
+            let world = World::default();
+            let target = world.open().await;
+            let begin = RestoreRequest { conversations: 3, trusted: true, ..step(RestoreStep::Begin, Vec::new()) };
+            target.restore(begin).await.unwrap();
+            target.restore(step(RestoreStep::Records, values.clone())).await.unwrap();
+            let lock = world.locks.try_lock("import").await.unwrap().unwrap();
+            drop(target);
+            let reopened = world.open().await;
+            reopened.work().await;
+            assert!(!records(&world).await.is_empty(), "an import may be running");
+            assert!(reopened.retry_in_ms().unwrap() > 0.0, "work comes back to it");
+            if by_settled {
+                world.clock.let_sleepers_wait();
+                let mut settled = pin!(reopened.settled());
+                for _ in 0..100 {
+                    assert!(settled.as_mut().now_or_never().is_none(), "it waits for the lock");
+                }
+                drop(lock);
+                settled.await.unwrap();
+            } else {
+                drop(lock);
+                reopened.work().await;
+            }
+            assert!(records(&world).await.is_empty());
+            assert_eq!(reopened.retry_in_ms(), None);
             conversation(&reopened, "a").await;
         }
     });

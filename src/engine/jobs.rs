@@ -6,6 +6,7 @@
 use super::Engine;
 use super::event::Event;
 use super::loading::{job_key, model_of};
+use super::staging::NEXT_SWEEP_MS;
 use super::state::Conversation;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
@@ -50,7 +51,8 @@ impl Engine {
         }
     }
 
-    /// Resolves when no background job is due: all done, given up, or waiting for its next try.
+    /// Resolves when no background job is due (all done, given up, or waiting for its next try) and no import is running
+    /// or has left anything behind.
     ///
     /// # Errors
     /// What keeps the queue from being worked at all: `storage_*`, `closed`.
@@ -62,10 +64,12 @@ impl Engine {
             }
             if self.working.get() {
                 self.host.clock.sleep(5.0).await;
-            } else if self.next_due().is_none() && !self.is_sealing_due() {
+            } else if self.next_due().is_some() || self.is_sealing_due() {
+                self.work_alone().await?;
+            } else if self.sweep_leftovers().await? {
                 return Ok(());
             } else {
-                self.work_alone().await?;
+                self.host.clock.sleep(OTHER_TAB_MS).await;
             }
         }
     }
@@ -225,10 +229,12 @@ impl Engine {
             .min_by(f64::total_cmp)
     }
 
-    /// Milliseconds until the next failed job may be tried again; `None` when none waits.
+    /// Milliseconds until there may be work again: a failed job, or what an import left; `None` when nothing waits.
     #[must_use]
     pub fn retry_in_ms(&self) -> Option<f64> {
-        self.next_retry_at().map(|at| (at - self.now_ms()).max(0.0))
+        let job = self.next_retry_at().map(|at| (at - self.now_ms()).max(0.0));
+        let sweep = self.has_staged.get().then_some(NEXT_SWEEP_MS);
+        job.into_iter().chain(sweep).min_by(f64::total_cmp)
     }
 
     /// Number of jobs that are due now.

@@ -3,7 +3,8 @@
 //! The records of a conversation are written in many commits and its own record last of all, in one commit for all
 //! conversations: without that record nothing of them is in any list, history, search or job. Until then each of their ids
 //! is reserved, so that no other conversation takes it and finds messages that are not its own. What an import leaves
-//! behind that came to no end is removed: when it fails, before the next one, and when the store is opened again.
+//! behind that came to no end is removed: when it fails, before the next one, and when the store is opened again. A tab that
+//! was closed holds its lock for a while longer, so whoever opens then comes back to it: `settled` waits for that.
 
 use super::Engine;
 use super::conversations::overtaken;
@@ -16,6 +17,8 @@ use crate::ports::{Check, Commit, Key, KeyPart, Query, Record, Store};
 const STAGED: &str = "importing";
 /// The lock of everything that imports: the facade holds it while an import runs.
 const IMPORT_LOCK: &str = "import";
+/// When it is looked again whether a lock that kept leftovers from being removed is free.
+pub(super) const NEXT_SWEEP_MS: f64 = 2_000.0;
 /// Conversations that are removed in one commit.
 const SWEPT_AT_ONCE: usize = 20;
 
@@ -37,13 +40,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes what an import left, unless one is running.
-    pub(super) async fn sweep_leftovers(&self) -> Result<()> {
+    /// Removes what an import left. False where the lock is held: by one that is running, or whose tab is being closed.
+    pub(super) async fn sweep_leftovers(&self) -> Result<bool> {
         if !self.has_staged.get() {
-            return Ok(());
+            return Ok(true);
         }
-        let Some(_lock) = self.host.locks.try_lock(IMPORT_LOCK).await? else { return Ok(()) };
-        self.sweep_staged().await
+        let Some(_lock) = self.host.locks.try_lock(IMPORT_LOCK).await? else { return Ok(false) };
+        self.sweep_staged().await.map(|()| true)
     }
 
     /// Removes everything that was written for conversations that never came to be. The mark goes last, so that a sweep

@@ -52,8 +52,13 @@ before(async () => {
       });
     };
     globalThis.look = async (userId) => {
+      // As a tab that the browser has not ended yet: its lock is held when the store is opened, and for a while after.
+      const held = Promise.withResolvers();
+      const taken = new Promise((resolve) => navigator.locks.request("throughline:throughline:" + userId + ":import", () => (resolve(), held.promise)));
+      await taken;
       const memory = await open(userId);
       const { items } = await memory.conversations.list();
+      setTimeout(held.resolve, 500);
       await memory.settled();
       await memory.close();
       const name = (await indexedDB.databases()).map((each) => each.name).find((each) => each.endsWith(":" + userId));

@@ -63,6 +63,11 @@ impl ManualClock {
         clock
     }
 
+    /// From now on no sleep ends at once.
+    pub fn let_sleepers_wait(&self) {
+        self.patience_ms.set(0.0);
+    }
+
     pub fn advance(&self, ms: f64) {
         self.now_ms.set(self.now_ms.get() + ms);
     }
