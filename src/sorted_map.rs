@@ -244,6 +244,11 @@ impl<T: Ord> SortedSet<T> {
         self.entries.remove(element).is_some()
     }
 
+    /// Keeps the elements that this says.
+    pub fn retain(&mut self, keep: &dyn Fn(&T) -> bool) {
+        self.entries.retain(&|element, ()| keep(element));
+    }
+
     /// Removes all elements.
     pub fn clear(&mut self) {
         self.entries.clear();

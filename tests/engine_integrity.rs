@@ -229,6 +229,40 @@ fn one_record_that_cannot_be_read_does_not_take_the_others_along() {
     });
 }
 
+/// What was lost with what the user erased is counted no longer, and as much damage elsewhere is told.
+#[test]
+fn losses_in_what_was_erased_are_forgotten() {
+    now(async {
+        let (store, mark) = filled().await;
+        for (id, seq) in [("a", 3_u32), ("a", 9), ("b", 7)] {
+            put(&store, Store::Messages, key![id, seq], "}").await;
+        }
+        remove(&store, Store::Messages, key!["b", 11_u32]).await;
+        remove(&store, Store::Messages, key!["a", 12_u32]).await;
+        let (engine, damage) = opened(&store, &[&mark]).await;
+        assert_eq!(damage.map(|damage| (damage.missing, damage.unreadable.messages)), Some((2, 0)));
+        engine.accept_damage("unused").await.expect("writes");
+        let told = || engine.damage().map(|damage| (damage.missing, damage.unreadable.messages));
+        engine.history("a", None, None, None).await.expect("reads");
+        assert_eq!(told(), Some((2, 2)));
+        engine
+            .erase(EraseRequest { conversation_id: Some("a".into()), ..EraseRequest::default() })
+            .await
+            .expect("erases");
+        assert_eq!(told(), Some((1, 0)));
+        engine.history("b", None, None, None).await.expect("reads");
+        assert_eq!(told(), Some((1, 1)));
+        let removal = RemoveRequest { conversation_id: "b".into(), message_id: "seq:7".into(), descendants: false };
+        engine.remove(removal).await.expect("removes");
+        assert_eq!(told(), Some((1, 0)));
+        engine.erase(EraseRequest { user: true, ..EraseRequest::default() }).await.expect("erases");
+        assert_eq!(told(), None);
+        let mark = engine.mark().expect("has a name");
+        engine.close();
+        assert_eq!(opened(&store, &[&mark]).await.1, None, "nothing is kept of it");
+    });
+}
+
 #[test]
 fn verifying_finds_text_that_was_changed() {
     now(async {

@@ -205,6 +205,72 @@ fn nothing_else_takes_what_is_kept_free() {
     });
 }
 
+/// Segments that do not fit leave nothing behind, searches answer from the messages, and sealing goes on once there is room.
+#[test]
+fn sealing_that_does_not_fit_leaves_no_half_and_goes_on_later() {
+    block_on(async {
+        let full = Full::default();
+        let (world, engine) = filled(&full).await;
+        let more: Vec<String> =
+            (0..600).map(|number| message("user", &format!("note {number} about tomatoes"))).collect();
+        engine.append(append("a", more)).await.expect("there is room");
+        let recall = || serde_json::from_value(serde_json::json!({ "query": "note 77" })).expect("is a request");
+        let before = engine.recall(recall()).await.expect("searches");
+        assert!(!before.is_empty());
+        for room in [1_000, 20_000] {
+            full.leave(room).await;
+            let engine = world.open().await;
+            world.events.borrow_mut().clear();
+            engine.settled().await.expect("is no job that waits");
+            let told = world.events.borrow().iter().any(|event| event.payload["code"] == "storage_quota_exceeded");
+            assert!(told, "nobody was told that a segment does not fit into {room} bytes");
+            for store in [Store::Segments, Store::SegmentChunks] {
+                assert_eq!(full.count(store, key![]).await, Ok(0), "half a segment with {room} bytes");
+            }
+            assert_eq!(engine.recall(recall()).await.expect("searches"), before);
+            memory_is_disk(&world, &engine).await;
+        }
+        full.quota_bytes.set(usize::MAX);
+        let engine = world.open().await;
+        engine.settled().await.expect("goes on");
+        assert!(engine.stats().await.expect("reads").segments.count > 0);
+        let reopened = world.open().await;
+        assert_eq!(reopened.recall(recall()).await.expect("searches"), before);
+    });
+}
+
+/// Who has no room left can take everything elsewhere. When the backup was made is noted once there is room for that.
+#[test]
+fn a_backup_of_a_full_disk_is_whole() {
+    use throughline::engine::{BackupPart, BackupRequest};
+    block_on(async {
+        let full = Full::default();
+        let (_world, engine) = filled(&full).await;
+        let read = async |part, id: &str| {
+            let conversation_id = Some(id.to_owned()).filter(|id| !id.is_empty());
+            engine.backup(BackupRequest { part, conversation_id, from: 1, to: 40 }).await.expect("reads")
+        };
+        full.leave(0).await;
+        let ids = read(BackupPart::Ids, "").await.conversation_ids;
+        let mut lines = 0;
+        for id in &ids {
+            for part in [BackupPart::Conversation, BackupPart::Messages, BackupPart::Summaries] {
+                lines += read(part, id).await.lines.len();
+            }
+        }
+        lines += read(BackupPart::Facts, "").await.lines.len();
+        assert_eq!(lines, 3 + 120);
+        read(BackupPart::Done, "").await;
+        assert_eq!(engine.stats().await.expect("reads").last_export_at, None);
+        engine.delete_conversation("b").await.expect("makes room");
+        full.leave(1_000_000).await;
+        read(BackupPart::Done, "").await;
+        assert!(engine.stats().await.expect("reads").last_export_at.is_some_and(|at| at > 1e12));
+        engine.erase(EraseRequest { user: true, ..EraseRequest::default() }).await.expect("erases");
+        assert_eq!(engine.stats().await.expect("reads").last_export_at, None);
+    });
+}
+
 #[test]
 fn background_work_that_does_not_fit_is_told_and_loses_nothing() {
     block_on(async {

@@ -259,6 +259,76 @@ fn a_reload_answers_the_same_and_reads_only_what_no_segment_has() {
     });
 }
 
+/// Row 38 of docs/reliability.md: 1,000 questions, by words and by vectors, before and after a reload.
+#[test]
+fn a_thousand_questions_are_answered_the_same_after_a_reload() {
+    block_on(async {
+        let disk = Disk::default();
+        let world = disk.world().with_embedder();
+        let engine = world.open().await;
+        filled(&engine, 700).await;
+        engine.settled().await.unwrap();
+        let question = |number: usize| {
+            let word = |step: usize| WORDS[(number * (step + 1) + number / 24 * step) % WORDS.len()];
+            format!("{} {} {} item{}", word(0), word(1), word(2), number * 13 % 800)
+        };
+        let mut before = Vec::new();
+        for number in 0..1_000 {
+            before.push(engine.recall(recall(&question(number))).await.unwrap());
+        }
+        assert!(before.iter().filter(|groups| groups.len() > 1).count() > 900);
+        engine.close();
+        let again = world.open().await;
+        for (number, before) in before.iter().enumerate() {
+            let after = again.recall(recall(&question(number))).await.unwrap();
+            let (before, after) = (found(std::slice::from_ref(before)), found(&[after]));
+            let places = |hits: &[Found]| hits.iter().map(|hit| (hit.1.clone(), hit.2)).collect::<Vec<_>>();
+            assert_eq!(places(&before), places(&after), "question {number}");
+            assert!(before.iter().zip(&after).all(|(one, other)| (one.3 - other.3).abs() < 1e-6), "question {number}");
+        }
+        assert!(again.stats().await.unwrap().segments.messages >= 700, "they came from segments");
+    });
+}
+
+/// Row 36: an index that has not the newest 500 messages catches up; one that has messages which are gone since (a shortened
+/// store keeps its segments) gives none of them.
+#[test]
+fn an_index_that_is_500_behind_or_600_ahead_answers_as_the_messages_do() {
+    block_on(async {
+        let disk = Disk::default();
+        let world = disk.world().with_embedder();
+        let engine = world.open().await;
+        filled(&engine, 600).await;
+        engine.settled().await.unwrap();
+        let shorter: Vec<_> = Store::ALL.into_iter().map(|store| (store, disk.records(store))).collect();
+        engine.append(append("a", texts(600..1_100))).await.unwrap();
+        // Not sealed: closed before any background work.
+        engine.close();
+        let sealed = disk.records(Store::Segments).len();
+        let behind = world.open().await;
+        let answered = answers(&behind).await;
+        assert_same(&truth(&disk, &world).await, &answered, "500 behind");
+        assert!(behind.recall(recall("item1090")).await.unwrap()[0].hits[0].seq > 400, "one of the newest is found");
+        behind.append(append("a", texts(1_100..1_200))).await.unwrap();
+        behind.settled().await.unwrap();
+        assert!(disk.records(Store::Segments).len() > sealed, "the newest are sealed now");
+        behind.close();
+
+        let ahead = Disk::default();
+        let kept = |store: Store| matches!(store, Store::Segments | Store::SegmentChunks);
+        for (store, records) in shorter {
+            let records = if kept(store) { disk.records(store) } else { records };
+            let puts = records.into_iter().map(|(key, record)| (store, key, record)).collect();
+            ahead.write(Commit { puts, ..Commit::default() });
+        }
+        let world = World { embedder: world.embedder.clone(), ..ahead.world() };
+        let engine = world.open().await;
+        assert_same(&truth(&ahead, &world).await, &answers(&engine).await, "600 ahead");
+        let groups = engine.recall(recall("item1090")).await.unwrap();
+        assert!(groups.iter().flat_map(|group| &group.hits).all(|hit| hit.seq <= 400), "nothing of what is gone");
+    });
+}
+
 #[test]
 fn one_more_message_writes_no_segment_and_many_are_merged_into_few() {
     block_on(async {

@@ -65,6 +65,11 @@ export interface Stats {
   storageBytes: number | null;
   /** Bytes that this site may use, where the platform tells. */
   quotaBytes: number | null;
+  /**
+   * When `export` last gave out a whole backup, milliseconds since 1970; `null` where it never did, or everything was erased
+   * since. Browsers can lose what they store, so show its age, and remind users to export.
+   */
+  lastExportAt: number | null;
   /** Damage of storage that was found and not acknowledged. */
   damage: StorageDamage | null;
   /** Records outlive the page or process. */
@@ -119,6 +124,8 @@ export interface MemoryEvents {
    * everything. `imported`: a backup was imported. `resumed`: the page came back from the browser's cache, and anything may have changed meanwhile. `damaged`:
    * stored data was lost or cannot be read. `ephemeral`: everything is gone when this private window closes. `partitioned`:
    * this frame has a storage of its own, apart from the one that the user has elsewhere.
+   * `files_removed`: the browser's files of this data were removed while it is open. Everything can be read until the last tab
+   * closes, and nothing is on disk: let the user export now. Chromium with LevelDB shows it; `append` then answers `durable: false`.
    * `unavailable`: the stored data was deleted from outside, or cannot be read; nothing of it is in memory any more.
    */
   storage: { state: string; conversationId?: string; damage?: StorageDamage } & Remote;

@@ -153,6 +153,11 @@ impl BackupPage {
     }
 }
 
+/// When the last backup was made, milliseconds since 1970, as its record says.
+pub(super) fn exported_at(record: &Record) -> Option<f64> {
+    read_json::<Value>(&record.body).ok()?.get("at")?.as_f64()
+}
+
 const UNREADABLE: &str = "unreadable";
 const MISSING: &str = "missing";
 
@@ -183,8 +188,9 @@ impl Engine {
             BackupPart::Check => {}
             BackupPart::Done => {
                 let record = Record { body: value_text(&json!({ "at": self.now_ms() })), blob: None };
-                self.commit(Commit { puts: vec![(Store::Meta, key![LAST_EXPORT], record)], ..Commit::default() })
-                    .await?;
+                let puts = vec![(Store::Meta, key![LAST_EXPORT], record)];
+                // A full disk, or data that only a newer version writes, makes the backup no worse.
+                drop(self.commit(Commit { puts, ..Commit::default() }).await);
             }
         }
         Ok(page)

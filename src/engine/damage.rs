@@ -5,12 +5,13 @@
 
 use super::Engine;
 use super::event::Event;
+use super::readable::seq_of;
 use super::stored::{decode, encode};
 use crate::error::Result;
 use crate::json_reader::{Fields, FromFields, json_names};
 use crate::key;
 use crate::message::Seq;
-use crate::ports::{Commit, Key, Store};
+use crate::ports::{Commit, Key, KeyPart, Store};
 use crate::sorted_map::SortedSet;
 use serde::Serialize;
 use serde_json::json;
@@ -161,6 +162,40 @@ impl Engine {
     /// A message was met of which there is no record.
     pub(super) fn note_missing(&self, id: &str, seq: Seq) {
         self.losses.borrow_mut().missing.insert(key![id, seq]);
+    }
+
+    /// What was erased is missed no longer: a conversation, or these messages of it (rising).
+    pub(super) fn forget_losses_of(&self, id: &str, seqs: Option<&[Seq]>) {
+        let losses = &mut *self.losses.borrow_mut();
+        let stays = |key: &Key| {
+            let is_of_it = matches!(key.0.first(), Some(KeyPart::Text(of)) if of == id);
+            let is_meant = || seqs.is_none_or(|seqs| seq_of(key).is_some_and(|seq| seqs.binary_search(&seq).is_ok()));
+            !(is_of_it && is_meant())
+        };
+        let (unreadable, missing) = (losses.unreadable(), losses.missing.len() as u64);
+        losses.unreadable.retain(&|(store, key)| *store == Store::Facts || stays(key));
+        losses.missing.retain(&stays);
+        let now = losses.unreadable();
+        if let Some(told) = &mut losses.told {
+            // As many more are further damage.
+            let lower = |told: &mut u64, before: u64, after: u64| *told = told.saturating_sub(before - after);
+            lower(&mut told.missing, missing, losses.missing.len() as u64);
+            lower(&mut told.unreadable.messages, unreadable.messages, now.messages);
+            lower(&mut told.unreadable.conversations, unreadable.conversations, now.conversations);
+            let is_over = told.lost.is_none() && told.missing == 0 && told.unreadable == Unreadable::default();
+            losses.told.take_if(|told| is_over && !told.acknowledged);
+        }
+    }
+
+    /// Adds to a commit that erases everything the end of what is kept of damage; to be followed by
+    /// [`Self::forget_all_losses`].
+    pub(super) fn delete_damage(commit: &mut Commit) {
+        commit.deletes.push((Store::Meta, key![DAMAGE]));
+    }
+
+    /// Everything was erased.
+    pub(super) fn forget_all_losses(&self) {
+        self.losses.take();
     }
 
     /// So many messages are not there by count.

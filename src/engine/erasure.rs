@@ -1,6 +1,7 @@
 //! Erasing: what is asked for and everything derived from it, in one transaction.
 
 use super::Engine;
+use super::backup::LAST_EXPORT;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::event::Event;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
@@ -125,6 +126,8 @@ impl Engine {
             let counts = self.counts_of(&commit).await?;
             // What is being imported goes too, and cannot go on.
             commit.delete_prefixes.push((Store::Meta, run_key()));
+            commit.deletes.push((Store::Meta, key![LAST_EXPORT]));
+            Self::delete_damage(&mut commit);
             // The counters stay and move: numbers are never used twice, and other tabs see that all is gone.
             self.refresh_facts().await?;
             let counters = self.put_fact_counters(&mut commit)?;
@@ -133,6 +136,7 @@ impl Engine {
             self.put_next_generation(None, &mut commit).await?;
             if self.commit(commit).await? {
                 self.forget_everything();
+                self.forget_all_losses();
                 self.state.borrow_mut().fact_counters = Some(counters);
                 self.reread_evidence().await?;
                 self.emit(&Event::new("storage", json!({ "state": "erased" })));
@@ -165,6 +169,7 @@ impl Engine {
                 }
                 self.take_erased_in(positions);
                 self.release_streams_of(id, None);
+                self.forget_losses_of(id, None);
                 self.erasures.raise(lost_facts);
                 self.emit(&Event::new("storage", json!({ "state": "conversation_deleted", "conversationId": id })));
                 return Ok(counts);

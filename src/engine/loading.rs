@@ -217,6 +217,7 @@ impl Engine {
         };
         for id in &gone {
             self.release_streams_of(id, None);
+            self.forget_losses_of(id, None);
         }
         self.erasures.raise(false);
     }

@@ -177,6 +177,7 @@ impl Engine {
                     self.put_job(id, job);
                 }
                 self.release_streams_of(id, Some(&removal.seqs));
+                self.forget_losses_of(id, Some(&removal.seqs));
                 self.erasures.raise(change.invalidated.facts > 0);
                 let invalidated = self.take_path_change_in(id, change).await;
                 self.emit(&Event::new("storage", json!({ "state": "message_removed", "conversationId": id })));

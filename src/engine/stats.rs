@@ -1,6 +1,7 @@
 //! Numbers about what is kept, what it costs, and what is still to do.
 
 use super::Engine;
+use super::backup::{LAST_EXPORT, exported_at};
 use super::damage::Damage;
 use super::loading::model_of;
 use super::segment_catalogue::Segment;
@@ -51,6 +52,8 @@ pub struct Stats {
     pub quota_bytes: Option<f64>,
     /// The browser promised not to evict it.
     pub persisted: Option<bool>,
+    /// When the last backup of what is stored here was made, milliseconds since 1970; `None` where none was.
+    pub last_export_at: Option<f64>,
     /// Damage of storage that was found and is not acknowledged.
     pub damage: Option<Damage>,
     /// Records outlive the process.
@@ -93,6 +96,7 @@ impl Engine {
         let usage = storage.usage().await?;
         let vectors = storage.count(Store::Embeddings, key![]).await?;
         let facts = storage.count(Store::Facts, key![]).await?;
+        let last_export = storage.get(vec![(Store::Meta, key![LAST_EXPORT])]).await?.pop().flatten();
         let segments = self.segment_stats().await?;
         let jobs = self.due_jobs();
         let state = self.state.borrow();
@@ -119,6 +123,7 @@ impl Engine {
             storage_bytes: usage.bytes,
             quota_bytes: usage.quota_bytes,
             persisted: usage.persisted,
+            last_export_at: last_export.as_ref().and_then(exported_at),
             damage: self.damage(),
             durable: storage.is_durable(),
             read_only: self.read_only,

@@ -57,6 +57,7 @@ export function storagePanel(root: HTMLElement, workspace: Workspace): void {
       figure("On disk, all of this site", formatBytes(stats.storageBytes), "bytes"),
       figure("In working memory", formatBytes(stats.wasmBytes)),
       figure("Kept by the browser", stats.persisted === true ? "yes, for good" : "as long as there is room", "persisted"),
+      figure("Last backup", stats.lastExportAt === null ? "never" : new Date(stats.lastExportAt).toLocaleString(), "last-export"),
       figure("Work waiting", stats.jobs === 0 ? "none" : formatCount(stats.jobs, "job")),
       ...calls,
     );

@@ -183,8 +183,8 @@ impl From<Unanswered> for Failure {
             )),
             Unanswered::Silent => Self::Known(Error::new(
                 Code::StorageUnavailable,
-                "the browser's storage did not answer within 3 seconds; reload the page, or restart the browser if it \
-                 happens again",
+                "the browser's storage did not answer in time: where other tabs of this app are open, one of them may hold \
+                 back another one's update; close or reload them all, and restart the browser if it happens again",
             )),
         }
     }
