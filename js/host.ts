@@ -6,6 +6,7 @@
 import type { StoreLock } from "./store-lock.js";
 import type { EngineHost, EngineModelRequest } from "./engine-glue.js";
 import { MemoryError, type MemoryErrorCode } from "./errors.js";
+import { FrozenHolder } from "./frozen-holder.js";
 import { tryLock } from "./locks.js";
 import type { CheckedOptions } from "./options.js";
 import type { Embedder, GenerateRequest, LanguageModel, MemoryEventName, MemoryEvents, Vector } from "./types.js";
@@ -16,11 +17,25 @@ export class Host {
   readonly #emit: (event: MemoryEventName, payload: never) => void;
   readonly #causes = new Map<MemoryErrorCode, unknown>();
   readonly #closing = new AbortController();
-  readonly #locks = new Set<() => void>();
+  /** The locks that are held, by what releases them. */
+  readonly #locks = new Map<() => void, string>();
+  /** Who holds a lock that was refused. */
+  readonly holder: FrozenHolder;
 
-  constructor(options: CheckedOptions, emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void) {
+  /** `askHolder`: see {@link FrozenHolder}. */
+  constructor(
+    options: CheckedOptions,
+    emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void,
+    askHolder: (lock: string) => boolean,
+  ) {
     this.#options = options;
     this.#emit = emit;
+    this.holder = new FrozenHolder(askHolder);
+  }
+
+  /** Whether the engine holds a lock of this name. */
+  holds(lock: string): boolean {
+    return [...this.#locks.values()].includes(lock);
   }
 
   /** The object that is handed to the engine. `isCurrent` tells whether that engine still lives. */
@@ -68,18 +83,22 @@ export class Host {
   }
 
   async #tryLock(name: string): Promise<(() => void) | null> {
-    const release = await tryLock(this.#options, name);
+    let release = await tryLock(this.#options, name);
+    // Only background work is fenced.
+    if (release === null && name.endsWith(":work") && this.holder.sleeps(name)) release = await tryLock(this.#options, name, true);
     if (release === null) return null;
+    this.holder.forget(name);
+    const releaseNow = release;
     const releaseOnce = (): void => {
-      if (this.#locks.delete(releaseOnce)) release();
+      if (this.#locks.delete(releaseOnce)) releaseNow();
     };
-    this.#locks.add(releaseOnce);
+    this.#locks.set(releaseOnce, name);
     if (this.#closing.signal.aborted) releaseOnce();
     return releaseOnce;
   }
 
   #releaseLocks(): void {
-    for (const release of [...this.#locks]) release();
+    for (const release of [...this.#locks.keys()]) release();
   }
 
   #now(): number {

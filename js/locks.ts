@@ -8,12 +8,12 @@ import type { CheckedOptions } from "./options.js";
 const held = new WeakMap<object, Set<string>>();
 const everywhere = {};
 
-/** Takes the lock if it is free now: a function that releases it, else `null`. */
-export async function tryLock({ storage, userId }: CheckedOptions, name: string): Promise<(() => void) | null> {
+/** Takes the lock if it is free now: a function that releases it, else `null`. With `steal`, another tab loses it. */
+export async function tryLock({ storage, userId }: CheckedOptions, name: string, steal = false): Promise<(() => void) | null> {
   if (storage.kind === "memory") return tryLocal(storage, `${userId}:${name}`);
   const full = `throughline:${storage.name}:${userId}:${name}`;
   const locks = (globalThis as { navigator?: { locks?: LockManager } }).navigator?.locks;
-  return locks === undefined ? tryLocal(everywhere, full) : tryShared(locks, full);
+  return locks === undefined ? tryLocal(everywhere, full) : tryShared(locks, full, steal);
 }
 
 function tryLocal(owner: object, name: string): (() => void) | null {
@@ -24,10 +24,10 @@ function tryLocal(owner: object, name: string): (() => void) | null {
   return () => void names.delete(name);
 }
 
-function tryShared(locks: LockManager, name: string): Promise<(() => void) | null> {
+function tryShared(locks: LockManager, name: string, steal: boolean): Promise<(() => void) | null> {
   return new Promise((resolve, reject) => {
     locks
-      .request(name, { ifAvailable: true }, (lock) => {
+      .request(name, steal ? { steal } : { ifAvailable: true }, (lock) => {
         if (lock === null) {
           resolve(null);
           return undefined;

@@ -68,17 +68,21 @@ export class Session {
     this.#emit = emit;
     this.#guard = StorageGuard.for(options, emit);
     this.#barrier = options.isRelaxed ? this.#makeBarrier() : undefined;
-    this.#host = new Host(options, (event, payload) => {
-      emit(event, payload);
-      this.#channel?.tell(event, payload);
-    });
+    this.#host = new Host(
+      options,
+      (event, payload) => {
+        emit(event, payload);
+        this.#channel?.tell(event, payload);
+      },
+      (lock) => this.#channel?.askHolder(lock) ?? false,
+    );
   }
 
   /** Opens the engine, so that what cannot work is told now. */
   async open(): Promise<void> {
     try {
       await this.#current();
-      this.#channel = new TabChannel(this.#options, (hints) => this.#catchUp(hints));
+      this.#channel = new TabChannel(this.#options, (hints) => this.#catchUp(hints), this.#host);
     } catch (error) {
       const known = this.#asMemoryError(error);
       this.#guard?.close();
@@ -180,6 +184,9 @@ export class Session {
     const answer = await guarded(() => engine[method](text));
     this.#guard?.touch();
     this.#note(opened);
+    if (this.#guard?.filesAreGone && Array.isArray(answer)) {
+      for (const stored of answer as { durable?: boolean }[]) if (stored.durable) stored.durable = false;
+    }
     return answer;
   }
 

@@ -7,6 +7,7 @@ import { guarded, isAlive } from "./engine-instance.js";
 import type { Engine } from "./engine-glue.js";
 import { MemoryError } from "./errors.js";
 import type { CheckedOptions } from "./options.js";
+import { StorageFiles } from "./storage-files.js";
 import { StorageMarks, type Mark } from "./storage-marks.js";
 import { isEphemeral, isPartitioned } from "./storage-surroundings.js";
 import type { DataLossDecision, MemoryEventName, MemoryEvents, StorageDamage } from "./types.js";
@@ -22,6 +23,7 @@ export class StorageGuard {
   readonly #onDataLoss: CheckedOptions["onDataLoss"];
   readonly #emit: Emit;
   readonly #listening = new AbortController();
+  readonly #files = new StorageFiles();
   #current: (() => Mark | undefined) | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -76,6 +78,7 @@ export class StorageGuard {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#save();
+      void this.#lookAtFiles();
     }, LAG_MS);
     // Node must not be kept alive by it.
     (this.#timer as { unref?: () => void }).unref?.();
@@ -97,6 +100,15 @@ export class StorageGuard {
     clearTimeout(this.#timer);
     this.#listening.abort();
     this.#current = undefined;
+  }
+
+  /** Nothing that is written now outlives the browser. */
+  get filesAreGone(): boolean {
+    return this.#files.areGone;
+  }
+
+  async #lookAtFiles(): Promise<void> {
+    if ((await this.#files.look()) && this.#current !== undefined) this.#tell({ state: "files_removed" });
   }
 
   #save(replace = false): void {

@@ -16,6 +16,18 @@ export interface Hint {
   [detail: string]: unknown;
 }
 
+/** Who holds a lock is asked, and answers: that it is awake. */
+interface LockWord {
+  lock: string;
+  isAnswer: boolean;
+}
+
+/** What knows of locks in this tab. */
+interface LockHolder {
+  holds: (lock: string) => boolean;
+  holder: { answered: (lock: string) => void };
+}
+
 /** Names of in-memory databases: no other page has them, but other memories of this one. */
 const memoryNames = new WeakMap<object, string>();
 
@@ -24,16 +36,18 @@ export class TabChannel {
   readonly #name: string;
   readonly #receive: (hints: Hint[]) => Promise<void>;
   readonly #listening = new AbortController();
+  readonly #locks: LockHolder;
   #channel: BroadcastChannel | undefined;
   #waiting: Hint[] = [];
   #isReceiving = false;
 
   /** `receive` gets what was told since it last ended, and is not called while it runs. It never rejects. */
-  constructor({ storage, userId }: CheckedOptions, receive: (hints: Hint[]) => Promise<void>) {
+  constructor({ storage, userId }: CheckedOptions, receive: (hints: Hint[]) => Promise<void>, locks: LockHolder) {
     const name = storage.kind === "indexeddb" ? storage.name : (memoryNames.get(storage) ?? crypto.randomUUID());
     if (storage.kind === "memory") memoryNames.set(storage, name);
     this.#name = `throughline:${contentHash(storage.kind, name, userId)}`;
     this.#receive = receive;
+    this.#locks = locks;
     this.#open();
     const { signal } = this.#listening;
     const page = globalThis as Partial<Pick<Window, "addEventListener">>;
@@ -52,12 +66,13 @@ export class TabChannel {
 
   /** Tells the others, where it is an event for them. */
   tell(kind: string, payload: object): void {
-    if (!isKind(kind)) return;
-    try {
-      this.#channel?.postMessage({ ...payload, kind });
-    } catch {
-      // The channel is closed, or a platform refuses: the others read storage when they are next used.
-    }
+    // Where it cannot be said, the others read storage when they are next used.
+    if (isKind(kind)) this.#post({ ...payload, kind });
+  }
+
+  /** Asks who holds a lock; false where nobody can hear it. */
+  askHolder(lock: string): boolean {
+    return this.#post({ lock, isAnswer: false });
   }
 
   /** Neither tells nor hears any more. */
@@ -67,12 +82,27 @@ export class TabChannel {
     this.#waiting = [];
   }
 
+  #post(message: object): boolean {
+    try {
+      this.#channel?.postMessage(message);
+    } catch {
+      // The channel is closed, or a platform refuses.
+      return false;
+    }
+    return this.#channel !== undefined;
+  }
+
+  #hear(data: unknown): void {
+    if (isHint(data)) this.#take(data);
+    if (!isLockWord(data)) return;
+    if (data.isAnswer) this.#locks.holder.answered(data.lock);
+    else if (this.#locks.holds(data.lock)) this.#post({ lock: data.lock, isAnswer: true });
+  }
+
   #open(): void {
     if (typeof BroadcastChannel === "undefined" || this.#channel !== undefined) return;
     const channel = new BroadcastChannel(this.#name);
-    channel.onmessage = ({ data }: MessageEvent<unknown>) => {
-      if (isHint(data)) this.#take(data);
-    };
+    channel.onmessage = ({ data }: MessageEvent<unknown>) => this.#hear(data);
     // Node must not be kept alive by it.
     (channel as { unref?: () => void }).unref?.();
     this.#channel = channel;
@@ -107,4 +137,8 @@ function isKind(kind: unknown): kind is Hint["kind"] {
 function isHint(data: unknown): data is Hint {
   if (typeof data !== "object" || data === null || !("kind" in data) || !isKind(data.kind)) return false;
   return !("conversationId" in data) || typeof data.conversationId === "string";
+}
+
+function isLockWord(data: unknown): data is LockWord {
+  return typeof data === "object" && data !== null && "lock" in data && typeof data.lock === "string" && "isAnswer" in data;
 }

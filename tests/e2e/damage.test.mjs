@@ -192,6 +192,37 @@ for (const [backEnd, damages] of Object.entries(DAMAGES)) {
     }
   });
 
+  if (backEnd === "leveldb") {
+    test("files that are removed while the memory is open are told, and everything can still be exported", async () => {
+      const profile = mkdtempSync(join(tmpdir(), "throughline-profile-"));
+      try {
+        await withPage(profile, backEnd, async (page) => {
+          await page.evaluate(async (count) => {
+            await globalThis.fill(count);
+            await globalThis.open();
+            await globalThis.memory.append("one", { role: "user", content: "on disk" });
+            // Until it was looked for the first time.
+            await new Promise((resolve) => setTimeout(resolve, 1_500));
+          }, 20);
+          removeFolder(profile);
+          const told = await page.evaluate(async () => {
+            const durable = [];
+            for (let turn = 0; turn < 30 && durable.at(-1) !== false; turn += 1) {
+              const [stored] = await globalThis.memory.append("one", { role: "user", content: "in no file" });
+              durable.push(stored.durable);
+              await new Promise((resolve) => setTimeout(resolve, 400));
+            }
+            const { report } = await globalThis.memory.export();
+            return { durable: durable.at(-1), states: globalThis.told.map(({ state }) => state), isWhole: report.messages === 41 + durable.length };
+          });
+          assert.deepEqual(told, { durable: false, states: ["files_removed"], isWhole: true });
+        });
+      } finally {
+        rmSync(profile, { recursive: true, force: true });
+      }
+    });
+  }
+
   test(`${backEnd}: site data is cleared while the memory is open`, async () => {
     const profile = mkdtempSync(join(tmpdir(), "throughline-profile-"));
     try {

@@ -71,6 +71,22 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
       await page.close();
     });
 
+    test("behind an upgrade that another tab holds back, opening ends and says what to do", async () => {
+      const [holder, upgrading, page] = [await site.openPage(), await site.openPage(), await site.openPage()];
+      await holder.evaluate(async () => (globalThis.held = await globalThis.rawOpen("throughline:behind", 100)));
+      await upgrading.evaluate(() => void (globalThis.waiting = globalThis.rawOpen("throughline:behind", 101)));
+      const [failure, took] = await page.evaluate(async () => {
+        const begin = performance.now();
+        const failure = await globalThis.open("behind").then(() => ({}), ({ code, message }) => ({ code, message }));
+        return [failure, performance.now() - begin];
+      });
+      // The browser says nothing at all to whoever waits behind the one that waits.
+      assert.ok(["storage_unavailable", "storage_blocked"].includes(failure.code), JSON.stringify(failure));
+      assert.match(failure.message, /close or reload/);
+      assert.ok(took < 8_000, `${took} ms`);
+      await Promise.all([holder.close(), upgrading.close(), page.close()]);
+    });
+
     for (const requests of KILLED_AFTER) {
       test(`killed in an upgrade after ${requests} requests, the older data is whole`, async () => {
         const name = `killed${requests}`;
@@ -189,6 +205,33 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
       await session.send("Page.setWebLifecycleState", { state: "active" });
       await Promise.all([page.close(), other.close()]);
     });
+
+    // Locks are the same whatever stores IndexedDB.
+    if (backEnd === "leveldb") {
+      test("a tab that was frozen at its work does not keep it from the others, one that is only slow does", async () => {
+        const [frozen, other] = [await site.openPage(), await site.openPage()];
+        const embedder = (first) => `({ id: "e", dimensions: 2, embed: async (texts) => { ${first} return texts.map(() => [1, 0]); } })`;
+        await frozen.evaluate(`globalThis.open("asleep", { embedder: ${embedder("globalThis.asked = true; await new Promise((resolve) => { globalThis.answer = resolve; });")} })`);
+        await frozen.evaluate(() => globalThis.fill(3));
+        await frozen.waitForFunction(() => globalThis.asked);
+        await other.evaluate(`globalThis.open("asleep", { embedder: ${embedder("globalThis.asked = true;")} })`);
+        await other.evaluate(() => void (globalThis.settled = memory.settled()));
+        await new Promise((resolve) => setTimeout(resolve, 4_000));
+        assert.equal(await other.evaluate(() => globalThis.asked), undefined, "while its holder answers, the work is left to it");
+        // Nothing runs in a page behind a dialog, as in one that the browser froze.
+        const dialog = frozen.waitForEvent("dialog");
+        await frozen.evaluate(() => void setTimeout(() => globalThis.alert("asleep")));
+        await dialog;
+        await other.evaluate(() => globalThis.settled);
+        assert.equal(await other.evaluate(() => memory.stats().then(({ vectors }) => vectors)), 3);
+        await (await dialog).accept();
+        await frozen.evaluate(() => globalThis.answer());
+        await frozen.evaluate(() => memory.settled());
+        assert.equal(await frozen.evaluate(() => memory.stats().then(({ vectors }) => vectors)), 3);
+        assert.deepEqual(await frozen.evaluate(() => heard.filter(({ name }) => name === "error")), []);
+        await Promise.all([frozen.close(), other.close()]);
+      });
+    }
 
     test("what a page computes after its lock was stolen is not stored", async () => {
       const [late, thief] = [await site.openPage(), await site.openPage()];
