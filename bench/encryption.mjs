@@ -1,7 +1,7 @@
 // What encryption at rest costs: two memories in one page, one with a key, asked for the same by turns, on both of
 // Chromium's IndexedDB back ends.
 //
-//   node bench/encryption.mjs [--appends 400] [--messages 10000] [--opens 5]
+//   node bench/encryption.mjs [--appends 400] [--messages 10000] [--opens 5] [--conversations 2000]
 //
 // Build the package first. The last columns are what the key adds, in percent or milliseconds.
 
@@ -74,6 +74,30 @@ const PAGE = String.raw`
     }
     return times;
   };
+  // A user with many small conversations: what is read at the opening is small records only.
+  globalThis.fillMany = async (count) => {
+    for (const sealed of [false, true]) {
+      const memory = await openOne(sealed, { userId: "many" });
+      for (let start = 0; start < count; start += 50) {
+        await Promise.all(Array.from({ length: Math.min(50, count - start) }, async (_, at) => {
+          const { id } = await memory.conversations.create({ id: "many-" + (start + at) });
+          await memory.append(id, { role: "user", content: text() });
+        }));
+      }
+      await memory.close();
+    }
+  };
+  globalThis.openingsOfMany = async (count) => {
+    const times = { false: [], true: [] };
+    for (let turn = 0; turn < count; turn += 1) {
+      await both(async (sealed) => {
+        const [ms, memory] = await timed(() => openOne(sealed, { userId: "many" }));
+        times[sealed].push(ms);
+        await memory.close();
+      });
+    }
+    return times;
+  };
   globalThis.recalls = async (count) => {
     const times = { false: [], true: [] };
     const memories = { false: await openOne(false, { embedder }), true: await openOne(true, { embedder }) };
@@ -110,7 +134,7 @@ function row(what, times, shares) {
   console.log(`| ${what} | ${plain.map(shown).join(" / ")} | ${sealed.map(shown).join(" / ")} | ${added.join(" / ")} | ${difference.join(" / ")} |`);
 }
 
-async function measure(name, switches, { executablePath, server, appends, messages, opens }) {
+async function measure(name, switches, { executablePath, server, appends, messages, opens, conversations }) {
   const profile = mkdtempSync(join(tmpdir(), "throughline-bench-"));
   const context = await chromium.launchPersistentContext(profile, { executablePath, chromiumSandbox: process.getuid?.() !== 0, args: [...SWITCHES, ...switches] });
   try {
@@ -122,6 +146,8 @@ async function measure(name, switches, { executablePath, server, appends, messag
     row("append one, p50 / p95", await run("appends", appends), [0.5, 0.95]);
     row(`append 500 at once, per message, p50`, await run("fill", messages), [0.5]);
     row(`open to first answer over ${messages}, p50`, await run("openings", opens), [0.5]);
+    await run("fillMany", conversations);
+    row(`open with ${conversations} conversations, p50`, await run("openingsOfMany", opens), [0.5]);
     row(`recall over ${messages}, p50 / p95`, await run("recalls", 100), [0.5, 0.95]);
     for (const [records, bytes] of [[16, 1 << 20], [256, 1 << 16], [16_384, 1 << 10]]) {
       console.log(`- opening 16 MB as ${records} records: ${shown(at(await run("ciphers", records, bytes, 5), 0.5))} ms`);
@@ -133,8 +159,8 @@ async function measure(name, switches, { executablePath, server, appends, messag
 }
 
 await main(async () => {
-  const { values } = parseArgs({ options: { appends: { type: "string", default: "400" }, messages: { type: "string", default: "10000" }, opens: { type: "string", default: "5" } } });
-  const [appends, messages, opens] = [values.appends, values.messages, values.opens].map(Number);
+  const { values } = parseArgs({ options: { appends: { type: "string", default: "400" }, messages: { type: "string", default: "10000" }, opens: { type: "string", default: "5" }, conversations: { type: "string", default: "2000" } } });
+  const [appends, messages, opens, conversations] = [values.appends, values.messages, values.opens, values.conversations].map(Number);
   const { browser: executablePath } = await ensureChromium();
   const site = mkdtempSync(join(tmpdir(), "throughline-bench-"));
   writeFileSync(join(site, "index.html"), `<!doctype html><title>t</title><script type="module" src="page.js"></script>`);
@@ -142,7 +168,7 @@ await main(async () => {
   for (const name of ["timing", "random"]) copyFileSync(join(ROOT, `bench/${name}.mjs`), join(site, `${name}.js`));
   const server = await serve({ port: 0, headers: HEADERS, mounts: { "/throughline/": join(ROOT, "dist"), "/": site } });
   try {
-    for (const [name, switches] of Object.entries(BACK_ENDS)) await measure(name, switches, { executablePath, server, appends, messages, opens });
+    for (const [name, switches] of Object.entries(BACK_ENDS)) await measure(name, switches, { executablePath, server, appends, messages, opens, conversations });
   } finally {
     await server.close();
     rmSync(site, { recursive: true, force: true });

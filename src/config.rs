@@ -370,11 +370,16 @@ impl Default for ToolResultPolicy {
     }
 }
 
+/// A message is one record with its raw and its visible text: where all is quotation marks, three characters for each byte,
+/// and six bytes where one character is outside Latin-1. So it takes at most 101 MB. A record of Chromium's SQLite may have
+/// 133 MB, one of WebKitGTK 128 (measured).
+const MOST_MESSAGE_BYTES: u32 = 16 * 1024 * 1024;
+
 /// Limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitPolicy {
-    /// Longest raw message, in bytes of its JSON text.
+    /// Longest raw message, in bytes of its JSON text: 1 to 16 MiB, the default.
     pub message_bytes: u32,
     /// Longest id, in UTF-8 bytes.
     pub id_bytes: u32,
@@ -408,7 +413,7 @@ impl FromFields for LimitPolicy {
 impl Default for LimitPolicy {
     fn default() -> Self {
         Self {
-            message_bytes: 16 * 1024 * 1024,
+            message_bytes: MOST_MESSAGE_BYTES,
             id_bytes: 512,
             callback_timeout_ms: 120_000.0,
             query_embedding_timeout_ms: 2_000.0,
@@ -486,6 +491,7 @@ impl Policy {
         ratio("limits.callbackTimeoutMs", self.limits.callback_timeout_ms, 1.0, 86_400_000.0)?;
         let query_ms = self.limits.query_embedding_timeout_ms;
         ratio("limits.queryEmbeddingTimeoutMs", query_ms, 1.0, 86_400_000.0)?;
+        ratio("limits.messageBytes", f64::from(self.limits.message_bytes), 1.0, f64::from(MOST_MESSAGE_BYTES))?;
         ratio("limits.jobRetryMs", self.limits.job_retry_ms, 0.0, 3_600_000.0)?;
         ratio("toolResults.shrunkTokens", f64::from(self.tool_results.shrunk_tokens), 16.0, 1e6)?;
         if self.recent.max_messages == Some(0) {
@@ -530,6 +536,8 @@ mod tests {
         let error = policy.validate().unwrap_err();
         assert_eq!(error.code, Code::InvalidConfig);
         assert!(error.message.contains("recent.keepRatio"));
+        let policy: Policy = serde_json::from_str(r#"{"limits":{"messageBytes":16777217}}"#).unwrap();
+        assert!(policy.validate().unwrap_err().message.contains("limits.messageBytes"));
         assert!(serde_json::from_str::<Policy>(r#"{"recnt":{}}"#).is_err());
     }
 }

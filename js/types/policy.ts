@@ -119,7 +119,7 @@ export interface ToolResultPolicy {
 
 /** Limits of what is accepted, and of waiting. */
 export interface LimitPolicy {
-  /** Longest raw message, in bytes of its JSON text. Default 16 MiB. */
+  /** Longest raw message, in bytes of its JSON text. 1 to 16 MiB (16,777,216), the default: browsers limit a record's size. */
   messageBytes?: number;
   /** Longest id, in UTF-8 bytes. Default 512. */
   idBytes?: number;

@@ -1,36 +1,23 @@
 // Encryption at rest on real disks, with both of Chromium's IndexedDB back ends: what was written through every door is
 // nowhere in the profile folder; another key, no key and changed bytes are told by their codes.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
 import { serve } from "../../scripts/serve.mjs";
+import { MARKERS, marker } from "../engines/markers.js";
+import { markersIn } from "../engines/profile-scan.mjs";
 import { browserOptions } from "./browser.mjs";
 
-const dist = fileURLToPath(new URL("../../dist", import.meta.url));
+const [dist, engines] = ["../../dist", "../engines"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 const BACK_ENDS = { leveldb: [], sqlite: ["--enable-features=IdbSqliteBackingStore"] };
-const MARKERS = 100;
-
-/** The same in the page and here; the seed is never in a file, so no cache of scripts can hold a marker. */
-const MAKING = `
-  const noise = (seed, index, step) => {
-    let state = (seed ^ Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(step + 1, 0x85ebca6b)) >>> 0;
-    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) >>> 0;
-    state = Math.imul(state ^ (state >>> 12), 0x297a2d39) >>> 0;
-    return (state ^ (state >>> 15)) >>> 0;
-  };
-  const marker = (seed, index) => Array.from({ length: 14 }, (_, step) => "abcdefghijklmnopqrstuvwxyz"[noise(seed, index, step) % 26]).join("");
-  const floats = (seed, index) => Float32Array.from({ length: 8 }, (_, step) => 0.1 + noise(seed, index, step) / 2 ** 33);
-`;
-const { marker, floats } = new Function(`${MAKING} return { marker, floats };`)();
-
 const PAGE = String.raw`
   import * as throughline from "/throughline/index.js";
   import { changeStorageKey } from "/throughline/encryption.js";
-  ${MAKING}
+  import { fillWithMarkers } from "/engines/markers.js";
   const { createMemory, indexedDbStorage, passphraseKey } = throughline;
   globalThis.failure = (promise) => promise.then(() => "none", ({ code, message, details }) => JSON.stringify({ code, message, details }));
   globalThis.keyOf = async (given) => {
@@ -55,33 +42,10 @@ const PAGE = String.raw`
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
-  // Everything that an app can write, with a marker in each.
   globalThis.fill = async (given, seed) => {
-    const m = (index) => marker(seed, index);
-    const embedder = { id: m(99), dimensions: 8, embed: async (texts) => texts.map((text) => {
-      const found = /vector(\d+)/.exec(text);
-      return found === null ? Float32Array.from({ length: 8 }, (_, at) => text.length % (at + 2)) : floats(seed, Number(found[1]));
-    }) };
-    const summary = () => ({ goal: [m(80)], confirmed: [m(81)], decisions: [m(82)], constraints: [], failed: [], open: [m(83)], next: [m(84)], identifiers: [] });
-    const languageModel = { contextWindow: 32_000, generate: async ({ purpose }) => (purpose === "summarize" ? summary() : { facts: [] }) };
-    const memory = await open(given, { userId: m(98), embedder, languageModel });
-    for (let index = 0; index < 10; index += 1) {
-      const id = m(40 + index);
-      await memory.conversations.create({ id, title: m(30 + index), projectId: m(70 + index % 5), source: m(75 + index % 5), importHash: m(90 + index % 5) });
-      const said = [m(index), m(10 + index), m(20 + index)].map((word, at) => ({ role: at % 2 ? "assistant" : "user", content: "a note about " + word + " here" }));
-      said[0].id = m(50 + index);
-      if (index < 5) said.push({ role: "user", content: "vector" + (85 + index) });
-      await memory.append(id, said);
-      await memory.facts.add({ fact: "likes " + m(60 + index), category: "preference", key: m(95 + index % 3) + index });
-    }
-    for (let turn = 0; turn < 30; turn += 1) {
-      await memory.append(m(40), Array.from({ length: 20 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: m((turn + at) % 30) + " again and more words" })));
-    }
-    await memory.compact(m(40), { force: true });
-    await memory.settled();
+    const { memory, told } = await fillWithMarkers((options) => open(given, options), seed);
     globalThis.memory = memory;
-    const stats = await memory.stats();
-    return { found: (await memory.recall(m(3), { topK: 3 })).length, summary: JSON.stringify(await memory.summary(m(40))).includes(m(81)), vectors: stats.vectors, segments: stats.segments.count };
+    return told;
   };
   document.title = "ready";
 `;
@@ -94,7 +58,7 @@ before(async () => {
   site = mkdtempSync(join(tmpdir(), "throughline-encryption-"));
   writeFileSync(join(site, "index.html"), `<!doctype html><title>t</title><script type="module" src="page.js"></script>`);
   writeFileSync(join(site, "page.js"), PAGE);
-  server = await serve({ port: 0, mounts: { "/throughline/": dist, "/": site } });
+  server = await serve({ port: 0, mounts: { "/throughline/": dist, "/engines/": engines, "/": site } });
 });
 
 after(async () => {
@@ -115,34 +79,6 @@ async function start(t, switches) {
     return page;
   };
   return { profile, context, openPage, page: await openPage() };
-}
-
-/** Every spelling of every marker. */
-function needles(seed) {
-  return Array.from({ length: MARKERS }, (_, index) => {
-    if (index >= 85 && index < 90) return [Buffer.from(floats(seed, index).buffer)];
-    const little = Buffer.from(marker(seed, index), "utf16le");
-    return [Buffer.from(marker(seed, index)), little, Buffer.from(little).swap16()];
-  });
-}
-
-/** Which markers are anywhere in a folder, and where. */
-function markersIn(folder, seed) {
-  const found = new Map();
-  const all = needles(seed);
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    let bytes;
-    try {
-      bytes = readFileSync(join(entry.parentPath, entry.name));
-    } catch {
-      continue; // a running browser removes files
-    }
-    all.forEach((spellings, index) => {
-      if (!found.has(index) && spellings.some((spelling) => bytes.includes(spelling))) found.set(index, join(entry.parentPath, entry.name).slice(folder.length));
-    });
-  }
-  return [...found];
 }
 
 const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
@@ -249,6 +185,38 @@ for (const [name, switches] of Object.entries(BACK_ENDS)) {
     assert.equal(code(seen.header), "storage_corrupt");
   });
 }
+
+test("a backup goes into an encrypted store and out of it, the same bytes, whichever way it is packed", async (t) => {
+  const { page } = await start(t, []);
+  const seen = await page.evaluate(async (key) => {
+    const { open } = globalThis;
+    const digest = async (file) => Array.from(new Uint8Array(await crypto.subtle.digest("SHA-256", await file.arrayBuffer()))).join();
+    const plain = await open(undefined, { userId: "plain" });
+    for (const id of ["a", "b/é"]) {
+      await plain.conversations.create({ id });
+      await plain.append(id, Array.from({ length: 700 }, (_, at) => ({ id: `m${at}`, role: at % 2 ? "assistant" : "user", content: `message ${at}` })));
+      await plain.edit(id, "m10", { id: "m10b", role: "user", content: "said otherwise" });
+    }
+    await plain.facts.add({ fact: "Likes tea" });
+    const [file, packed] = [await plain.export(), await plain.export({ encrypt: { passphrase: "p" } })];
+    await plain.close();
+    const results = { digests: [await digest(file)], imported: [] };
+    for (const [given, options] of [[file, { trusted: true }], [packed, { passphrase: "p" }]]) {
+      const sealed = await open(key, { userId: `sealed ${results.imported.length}` });
+      const first = await sealed.import(given, options);
+      const again = await sealed.import(given, options);
+      results.imported.push([first.messages, again.unchanged]);
+      results.digests.push(await digest(await sealed.export()));
+      results.exportedAt = (await sealed.stats()).lastExportAt;
+      await sealed.settled();
+      await sealed.close();
+    }
+    return results;
+  }, newKey());
+  assert.deepEqual(seen.imported, Array(2).fill([1_402, 2]));
+  assert.equal(new Set(seen.digests).size, 1, "byte for byte");
+  assert.ok(Math.abs(seen.exportedAt - Date.now()) < 60_000);
+});
 
 test("every kind of key, a change of key while a memory is open, and data that is stored without one", async (t) => {
   const { page } = await start(t, []);

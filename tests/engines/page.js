@@ -2,6 +2,7 @@
 /* global IDBDatabase */
 
 import { createMemory, indexedDbStorage, isMemoryError } from "/throughline/index.js";
+import { fillWithMarkers } from "/markers.js";
 import { exportOf, messageOf } from "/payload.js";
 
 const USER = "crash";
@@ -25,6 +26,8 @@ const languageModel = {
 };
 
 const open = (options = {}) => createMemory({ userId: USER, storage: indexedDbStorage({ name: "crash" }), tokenizer: "estimate", ...options });
+
+let marked;
 
 const JOBS = {
   /**
@@ -69,6 +72,37 @@ const JOBS = {
     const kept = await contents(memory);
     await memory.close();
     return { imported, kept };
+  },
+
+  /** Writes a marker through every door, with a key or without, and leaves the memory open. */
+  async mark({ seed, key }) {
+    const storage = indexedDbStorage({ name: "marked", ...(key === null ? {} : { key: Uint8Array.from(key) }) });
+    const { memory, told } = await fillWithMarkers((options) => createMemory({ tokenizer: "estimate", storage, ...options }), seed);
+    marked = memory;
+    return told;
+  },
+
+  /** Erases all of that, and closes. */
+  async eraseMarked() {
+    await marked.erase({ user: true });
+    await marked.close();
+    return {};
+  },
+
+  /** The message that makes the largest record: quotation marks and one character outside Latin-1, as long as the limit lets it be. */
+  async largest({ bytes }) {
+    const memory = await open();
+    const begin = performance.now();
+    const message = { role: "user", content: `${'"'.repeat((bytes - 100) >> 1)}\u6f22` };
+    const { id } = await memory.conversations.create({});
+    const [{ durable }] = await memory.append(id, message);
+    const appendMs = performance.now() - begin;
+    await memory.close();
+    const again = await open();
+    const [kept] = await again.history(id);
+    await again.erase({ conversationId: id });
+    await again.close();
+    return { durable, appendMs, ms: performance.now() - begin, isSame: kept?.content === message.content };
   },
 
   /** Opens what is there and reads all of it. */

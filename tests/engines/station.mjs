@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const DIST = fileURLToPath(new URL("../../dist", import.meta.url));
 const OWN = fileURLToPath(new URL(".", import.meta.url));
-const OWN_FILES = ["/page.js", "/payload.js"];
+const OWN_FILES = ["/page.js", "/payload.js", "/markers.js"];
 const TYPES = { ".js": "text/javascript; charset=utf-8", ".wasm": "application/wasm", ".json": "application/json" };
 /** How long a job may take, in milliseconds; a busy machine starts browsers slowly. */
 const JOB_LIMIT_MS = 120_000;

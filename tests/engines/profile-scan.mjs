@@ -1,0 +1,34 @@
+// Looks for markers in the files of a browser's profile.
+
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { MARKERS, floats, isVector, marker } from "./markers.js";
+
+/** Every spelling of every marker. Firefox writes texts in keys with each code raised by one. */
+function needles(seed) {
+  return Array.from({ length: MARKERS }, (_, index) => {
+    if (isVector(index)) return [Buffer.from(floats(seed, index).buffer)];
+    const word = Buffer.from(marker(seed, index));
+    const little = Buffer.from(marker(seed, index), "utf16le");
+    return [word, word.map((code) => code + 1), little, Buffer.from(little).swap16()];
+  });
+}
+
+/** Which markers are anywhere in a folder, and where. */
+export function markersIn(folder, seed) {
+  const found = new Map();
+  const all = needles(seed);
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    let bytes;
+    try {
+      bytes = readFileSync(join(entry.parentPath, entry.name));
+    } catch {
+      continue; // a running browser removes files
+    }
+    all.forEach((spellings, index) => {
+      if (!found.has(index) && spellings.some((spelling) => bytes.includes(spelling))) found.set(index, join(entry.parentPath, entry.name).slice(folder.length));
+    });
+  }
+  return [...found];
+}
