@@ -129,8 +129,9 @@ function judged(label, existing) {
   return { operation: "ADD", target: null };
 }
 
-/** For every other purpose: what was said, shortened, as a weak model would retell it. */
+/** Notes of what was said, as a weak model would take them: the first thing, every third, the last, each cut short. */
 function retold(prompt) {
-  const lines = prompt.split("\n").filter((line) => line.startsWith("> ")).map((line) => line.slice(2));
-  return lines.join(" ").slice(0, 600);
+  const said = prompt.split("\n").filter((line) => line.startsWith("> ") && line.length > 20).map((line) => line.slice(2, 90));
+  const confirmed = said.filter((_, place) => place % 3 === 1).slice(0, 8);
+  return JSON.stringify({ goal: said.slice(0, 1), confirmed, decisions: [], constraints: [], failed: [], open: [], next: said.slice(-1), identifiers: [] });
 }

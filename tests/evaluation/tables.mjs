@@ -27,8 +27,9 @@ function withModel({ runs }) {
 
 function extractionTable(report) {
   const rows = withModel(report).flatMap(([name, { extraction: e }]) => [
-    [`${name}: proposed by the model`, percent(e.proposedRight, e.proposed), percent(e.proposedFound, e.wanted), "", "", ""],
-    ["remembered", percent(e.knownRight, e.known), percent(e.knownFound, e.wanted), `${percent(e.keyRight, e.knownRight)}, ${percent(e.categoryRight, e.knownRight)}`, percent(e.quoteRight, e.knownRight), e.twice],
+    // What a real model proposed is not known by label.
+    ...(e.proposed === 0 ? [] : [[`${name}: proposed by the model`, percent(e.proposedRight, e.proposed), percent(e.proposedFound, e.wanted), "", "", ""]]),
+    [`${e.proposed === 0 ? `${name}: ` : ""}remembered`, percent(e.knownRight, e.known), percent(e.knownFound, e.wanted), `${percent(e.keyRight, e.knownRight)}, ${percent(e.categoryRight, e.knownRight)}`, percent(e.quoteRight, e.knownRight), e.twice],
     ["put into prompts by itself", percent(e.usedRight, e.used), percent(e.usedFound, e.wanted), "", "", ""],
   ]);
   return `### Extraction\n\n${table(["", "precision %", "recall %", "key, category right %", "message right %", "twice"], rows)}`;

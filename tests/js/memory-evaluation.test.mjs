@@ -2,11 +2,14 @@
 // floors are what was measured, less a little: what falls below them is a loss that somebody has to explain. The whole
 // evaluation is `npm run eval:memory`.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { before, describe, test } from "node:test";
 import { evaluate } from "../evaluation/evaluation.mjs";
 import { labelledUsers, tells } from "../evaluation/labelled-set.mjs";
 import { KINDS } from "../evaluation/probes.mjs";
+import { remoteModel } from "../evaluation/remote-model.mjs";
 import { figures } from "../evaluation/retrieval.mjs";
+import { scriptedModel } from "../evaluation/scripted-model.mjs";
 import { tables } from "../evaluation/tables.mjs";
 
 describe("the labelled set", () => {
@@ -92,4 +95,32 @@ describe("what a model proposes, and what becomes of it", () => {
     const markdown = tables(report);
     for (const name of [...Object.keys(report.runs), ...Object.keys(report.baselines)]) assert.ok(markdown.includes(name), name);
   });
+});
+
+test("a real model is asked in OpenAI's form, with its key and the schema, and measured in the same way", async () => {
+  const [user] = labelledUsers(["mara"]);
+  const scripted = scriptedModel(user, "careful");
+  const requests = [];
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const body = JSON.parse(text);
+    requests.push({ url: request.url, authorization: request.headers.authorization, body });
+    const [{ content: system }, ...messages] = body.messages;
+    const purpose = system.includes("consistent") ? "judge" : "extract";
+    const content = scripted.generate({ purpose, system, messages, schema: body.response_format.json_schema.schema });
+    response.end(JSON.stringify({ choices: [{ message: { role: "assistant", content } }] }));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const model = remoteModel({ url: `http://127.0.0.1:${server.address().port}/v1/`, name: "tiny", key: "k-1", contextWindow: 8_000 });
+  const { runs } = await evaluate({ users: ["mara"], remote: { name: "tiny", model } });
+  server.close();
+  const { extraction, usage } = runs["engine, words, tiny model"];
+  assert.equal(extraction.proposed, 0, "what a real model proposed is not known");
+  assert.ok(extraction.knownFound >= 9, String(extraction.knownFound));
+  assert.equal(requests.length, Object.values(usage).reduce((sum, { calls }) => sum + calls, 0));
+  for (const { url, authorization, body } of requests) {
+    assert.deepEqual([url, authorization, body.model, body.temperature], ["/v1/chat/completions", "Bearer k-1", "tiny", 0]);
+    assert.ok(body.max_tokens > 0 && body.messages[0].role === "system");
+  }
 });
