@@ -35,6 +35,7 @@ export function scriptedModel(user, temper) {
     const prompt = messages.map(({ content }) => content).join("\n");
     if (purpose === "extract") return inFence(extract(prompt, schema, { user, rates, proposals, labels }), prompt, rates);
     if (purpose === "judge") return judge(prompt, { rates, labels });
+    if (purpose === "audit") return JSON.stringify({ findings: [] });
     return retold(prompt);
   };
   return { contextWindow: 16_000, generate, proposals };
