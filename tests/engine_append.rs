@@ -203,6 +203,23 @@ fn whoever_is_given_up_does_not_take_others_along() {
 }
 
 #[test]
+fn an_append_that_was_overtaken_tries_each_time_once() {
+    block_on(async {
+        let (store, world, engine) = slow().await;
+        let other = world.open().await;
+        let mut tries = Vec::new();
+        for turn in 0..6 {
+            let before = store.commits().len();
+            let tab = if turn % 2 == 0 { &engine } else { &other };
+            tab.append(append("a", vec![message("user", "one more")])).await.unwrap();
+            tries.push(store.commits().len() - before);
+        }
+        // By what is known, then by what is read; the first time with the stamp as well.
+        assert_eq!(tries, [1, 3, 2, 2, 2, 2]);
+    });
+}
+
+#[test]
 fn two_tabs_append_without_collision_and_see_each_other() {
     block_on(async {
         let world = World::default().with_embedder();

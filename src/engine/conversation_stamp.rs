@@ -54,11 +54,14 @@ impl Engine {
         if let Some(seen) = seen {
             let mut checked = commit.clone();
             checked.checks.push(Check { store, key, body: Some(seen.clone()) });
-            if self.host.storage.commit(checked).await? {
-                let mut stamp = self.conversation_stamp.borrow_mut();
-                if stamp.seen.as_ref() == Some(&seen) {
-                    stamp.seen = Some(record.body);
-                }
+            let stands = self.host.storage.commit(checked).await?;
+            let mut stamp = self.conversation_stamp.borrow_mut();
+            if stamp.seen.as_ref() == Some(&seen) {
+                // Where it does not stand any more, it is not tried again.
+                stamp.seen = stands.then_some(record.body);
+            }
+            drop(stamp);
+            if stands {
                 return Ok(true);
             }
         }
