@@ -22,6 +22,14 @@ async fn indexed_db_conforms_in_a_dedicated_worker() {
     assert_eq!(uncaught_errors(), 0.0);
 }
 
+/// What is sealed and opened outside of transactions behaves as the store inside.
+#[wasm_bindgen_test]
+async fn an_encrypted_indexed_db_conforms_in_a_dedicated_worker() {
+    watch_errors().await;
+    store_support::conform_with(&store_support::open_sealed).await;
+    assert_eq!(uncaught_errors(), 0.0);
+}
+
 /// Calls given up at every point, while others go on: whole or not at all, nothing uncaught, nothing left open.
 #[wasm_bindgen_test]
 async fn dropped_calls_leave_nothing_behind() {

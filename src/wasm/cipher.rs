@@ -10,7 +10,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 /// `unlock(header)` answers a promise of `{ header, names, seal, open }`.
-pub(super) struct JsKeyHolder(pub(super) Function);
+pub struct JsKeyHolder(pub Function);
 
 /// `seal` and `open` take an array of labels and bytes by turns, and answer a promise of an array of bytes.
 struct JsCipher {

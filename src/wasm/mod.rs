@@ -4,7 +4,7 @@
 //! `{ code, message, retryable, details? }`. Exports take `&self` only, so calls can overlap. js/engine-glue.d.ts states the
 //! whole surface.
 
-mod cipher;
+pub mod cipher;
 mod convert;
 mod counting;
 mod host;

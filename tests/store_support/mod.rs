@@ -7,7 +7,9 @@ use std::rc::Rc;
 use throughline::key;
 use throughline::ports::{Commit, Pending, Record, Storage, Store};
 use throughline::store::conformance;
+use throughline::store::encrypted::EncryptedStore;
 use throughline::store::indexed_db::IndexedDbStore;
+use throughline::wasm::cipher::JsKeyHolder;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::console_log;
@@ -38,10 +40,42 @@ pub async fn fresh(name: &str) -> IndexedDbStore {
     store
 }
 
+/// Opens encrypted IndexedDB databases, with the browser's own cipher behind the package's adapter.
+pub fn open_sealed(name: &str) -> Pending<'static, Rc<dyn Storage>> {
+    let name = name.to_owned();
+    Box::pin(async move {
+        let unlock = script(
+            "const key = await crypto.subtle.importKey('raw', new Uint8Array(32).fill(7), 'AES-GCM', false, ['encrypt', 'decrypt']);
+             const each = (items, work) => Promise.all(Array.from({ length: items.length / 2 }, (_, at) => work(items[2 * at], items[2 * at + 1])));
+             const cipher = (iv, additionalData) => ({ name: 'AES-GCM', iv, additionalData });
+             const seal = async (label, bytes) => {
+                 const nonce = crypto.getRandomValues(new Uint8Array(12));
+                 const sealed = new Uint8Array(await crypto.subtle.encrypt(cipher(nonce, label), key, bytes));
+                 const all = new Uint8Array(12 + sealed.length);
+                 all.set(nonce);
+                 all.set(sealed, 12);
+                 return all;
+             };
+             const open = (label, bytes) => crypto.subtle.decrypt(cipher(bytes.subarray(0, 12), label), key, bytes.subarray(12)).then((plain) => new Uint8Array(plain), () => null);
+             const names = new Uint8Array(32).fill(9);
+             return async (header) => ({ header: header ?? 'test', names, seal: (items) => each(items, seal), open: (items) => each(items, open) });",
+        )
+        .await;
+        let inner = open(&name).await?;
+        let holder = JsKeyHolder(unlock.unchecked_into());
+        Ok(Rc::new(EncryptedStore::open(inner, &holder).await?) as Rc<dyn Storage>)
+    })
+}
+
 /// Runs the whole suite on IndexedDB.
 pub async fn conform() {
+    conform_with(&open).await;
+}
+
+/// Runs the whole suite on what this opens.
+pub async fn conform_with(open: &conformance::Opener<'_>) {
     let started = js_sys::Date::now();
-    match conformance::run(&open).await {
+    match conformance::run(open).await {
         Ok(cases) => console_log!("{cases} cases in {} ms", js_sys::Date::now() - started),
         Err(failures) => panic!("{failures}"),
     }
