@@ -143,7 +143,11 @@ async function measure(name, switches, { executablePath, server, appends, messag
     await page.waitForFunction(() => document.title === "ready");
     const run = (method, ...given) => page.evaluate(([method, given]) => globalThis[method](...given), [method, given]);
     console.log(`\n${name}, load ${loadavg()[0].toFixed(1)}\n\n| ms | plain | with a key | added | added ms |\n| --- | --- | --- | --- | --- |`);
-    row("append one, p50 / p95", await run("appends", appends), [0.5, 0.95]);
+    const times = await run("appends", appends);
+    row("append one, p50 / p95", times, [0.5, 0.95]);
+    const ratios = times.true.map((ms, pair) => ms / times.false[pair]);
+    const quartiles = [0.25, 0.5, 0.75].map((share) => `${((at(ratios, share) - 1) * 100).toFixed(0)} %`);
+    console.log(`| append one, ${appends} pairs: quartiles of what is added | | | ${quartiles.join(" / ")} | |`);
     row(`append 500 at once, per message, p50`, await run("fill", messages), [0.5]);
     row(`open to first answer over ${messages}, p50`, await run("openings", opens), [0.5]);
     await run("fillMany", conversations);
