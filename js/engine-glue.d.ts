@@ -48,8 +48,8 @@ export interface EngineOptions {
   storage: { kind: "indexeddb"; name: string } | { kind: "memory" };
   tokenizer: string;
   policy: object;
-  embedder?: { id: string; dimensions: number; maxBatchSize: number; maxInputTokens: number };
-  languageModel?: { contextWindow: number };
+  embedder?: { id: string; dimensions: number; maxBatchSize: number; maxInputTokens: number; remote: boolean };
+  languageModel?: { contextWindow: number; remote: boolean };
 }
 
 /** A model request as the engine makes it. */
@@ -102,6 +102,9 @@ export class Engine {
   forgetFact(request: string): Promise<unknown>;
   approveFact(request: string): Promise<unknown>;
   factHistory(request: string): Promise<unknown>;
+  factLog(request: string): Promise<unknown>;
+  checkFacts(request: string): Promise<unknown>;
+  factConsent(request: string): Promise<unknown>;
   settled(request: string): Promise<unknown>;
   flush(request: string): Promise<unknown>;
   erase(request: string): Promise<unknown>;

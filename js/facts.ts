@@ -1,6 +1,9 @@
 import { requireOptions, requireText } from "./arguments.js";
 import type { Session } from "./session.js";
-import type { AddFact, CallOptions, Fact, FactEvent, FactHit, ListFacts, SearchFacts, UpdateFact } from "./types.js";
+import type {
+  AddFact, CallOptions, Fact, FactCheck, FactConsent, FactEvent, FactHit, FactLogOptions, ListFacts, SearchFacts, SpecialCategory,
+  UpdateFact,
+} from "./types.js";
 
 /** What is remembered about the user: to be seen, changed, approved and forgotten. */
 export class Facts {
@@ -11,7 +14,12 @@ export class Facts {
     this.#session = session;
   }
 
-  /** Writes a fact down on the user's word. A fact with a `key` replaces the one that has it. */
+  /**
+   * Writes a fact down on the user's word. A fact with a `key` replaces the one that has it.
+   *
+   * @throws `invalid_argument`, also for a fact that holds a secret (a password, a key, a card number), which is never
+   * remembered, and for one of a special category that the user did not agree to ({@link Facts.optIn}).
+   */
   async add(fact: AddFact): Promise<Fact> {
     const request = requireOptions(fact, "fact");
     requireText(fact.fact, "fact.fact");
@@ -29,7 +37,7 @@ export class Facts {
     return (await this.#one("getFact", id, options, true)) as Fact;
   }
 
-  /** Facts in use that fit a text, best first. */
+  /** Facts in use that have to do with a text, best first: by words, by vectors where there is an embedder, and by age. */
   async search(query: string, options: SearchFacts = {}): Promise<FactHit[]> {
     const request = { query: requireText(query, "query"), ...requireOptions(options, "options") };
     return (await this.#session.call("searchFacts", request, { idempotent: true, signal: options.signal })) as FactHit[];
@@ -50,9 +58,55 @@ export class Facts {
     return (await this.#one("approveFact", id, options, true)) as Fact;
   }
 
-  /** Every decision about a fact, oldest first, with the text before and after. */
+  /** Every decision about a fact and those that it replaced, oldest first, with the text before and after. */
   async history(id: string, options: CallOptions = {}): Promise<FactEvent[]> {
     return (await this.#one("factHistory", id, options, true)) as FactEvent[];
+  }
+
+  /** The log of all decisions, newest first. */
+  async log(options: FactLogOptions = {}): Promise<FactEvent[]> {
+    const request = requireOptions(options, "options");
+    return (await this.#session.call("factLog", request, { idempotent: true, signal: options.signal })) as FactEvent[];
+  }
+
+  /**
+   * Looks through what is remembered: by rules, and with the model (purpose `"audit"`) where there is one. It also happens by
+   * itself (`policy.facts.auditDays`). Nothing is deleted: what rules find to be an instruction, a secret, of a special
+   * category or without its quote waits for approval (`status: "proposed"`), unless the user confirmed it. Each finding is an
+   * event `fact` with the operation `FINDING`.
+   */
+  check(options: CallOptions = {}): Promise<FactCheck> {
+    return this.#check(true, options);
+  }
+
+  /** What the last look found. */
+  findings(options: CallOptions = {}): Promise<FactCheck> {
+    return this.#check(false, options);
+  }
+
+  /** The user agrees that facts of a special category are remembered from now on. */
+  optIn(category: SpecialCategory, options: CallOptions = {}): Promise<FactConsent> {
+    return this.#consent({ category: requireText(category, "category"), allow: true }, options);
+  }
+
+  /** The user no longer agrees: facts of the category are removed with their history, and none is remembered from now on. */
+  optOut(category: SpecialCategory, options: CallOptions = {}): Promise<FactConsent> {
+    return this.#consent({ category: requireText(category, "category"), allow: false }, options);
+  }
+
+  /** The special categories that the user agreed to. */
+  consent(options: CallOptions = {}): Promise<FactConsent> {
+    return this.#consent({}, options);
+  }
+
+  async #check(now: boolean, options: CallOptions): Promise<FactCheck> {
+    const request = { now, ...requireOptions(options, "options") };
+    return (await this.#session.call("checkFacts", request, { idempotent: true, signal: options.signal })) as FactCheck;
+  }
+
+  async #consent(decision: object, options: CallOptions): Promise<FactConsent> {
+    const request = { ...decision, ...requireOptions(options, "options") };
+    return (await this.#session.call("factConsent", request, { idempotent: true, signal: options.signal })) as FactConsent;
   }
 
   #one(

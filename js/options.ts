@@ -15,7 +15,10 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof MemoryOptions>([
 const TEXT_ENCODER = new TextEncoder();
 
 /** An embedder with its defaults. */
-type CheckedEmbedder = Embedder & { maxBatchSize: number; maxInputTokens: number };
+type CheckedEmbedder = Embedder & { maxBatchSize: number; maxInputTokens: number; remote: boolean };
+
+/** A language model with its defaults. */
+type CheckedLanguageModel = LanguageModel & { remote: boolean };
 
 /** Checked options with their defaults. */
 export interface CheckedOptions {
@@ -23,7 +26,7 @@ export interface CheckedOptions {
   storage: Storage;
   tokenizer: Tokenizer;
   embedder: CheckedEmbedder | undefined;
-  languageModel: LanguageModel | undefined;
+  languageModel: CheckedLanguageModel | undefined;
   policy: object;
   /** Messages are acknowledged before they are on disk, and there is a disk. */
   isRelaxed: boolean;
@@ -98,28 +101,32 @@ function checkStorage(storage: Storage): Storage {
 
 function checkEmbedder(embedder: Embedder): CheckedEmbedder {
   if (!isObject(embedder)) throw invalid("Option embedder must be an object with id, dimensions and embed.");
-  const { id, dimensions, maxBatchSize = 64, maxInputTokens = 256 } = embedder;
+  const { id, dimensions, maxBatchSize = 64, maxInputTokens = 256, remote = true } = embedder;
   if (typeof id !== "string" || id === "") throw invalid("Option embedder.id must name the model.");
   if (!isWhole(dimensions, 1, 65_536)) throw invalid("Option embedder.dimensions must be a whole number from 1 to 65,536.");
   if (!isWhole(maxBatchSize, 1, 100_000)) throw invalid("Option embedder.maxBatchSize must be a whole number from 1.");
   if (!isWhole(maxInputTokens, 1, 2 ** 31)) throw invalid("Option embedder.maxInputTokens must be a whole number from 1.");
+  if (typeof remote !== "boolean") throw invalid("Option embedder.remote must be true or false.");
   if (typeof embedder.embed !== "function") throw invalid("Option embedder.embed must be a function.");
   return {
     id,
     dimensions,
     maxBatchSize,
     maxInputTokens,
+    remote,
     embed: (texts, call) => embedder.embed(texts, call),
   };
 }
 
-function checkLanguageModel(model: LanguageModel): LanguageModel {
+function checkLanguageModel(model: LanguageModel): CheckedLanguageModel {
   if (!isObject(model)) throw invalid("Option languageModel must be an object with contextWindow and generate.");
   if (!isWhole(model.contextWindow, 1_024, 2 ** 31)) {
     throw invalid("Option languageModel.contextWindow must be a whole number of tokens from 1,024.");
   }
+  const { contextWindow, remote = true } = model;
+  if (typeof remote !== "boolean") throw invalid("Option languageModel.remote must be true or false.");
   if (typeof model.generate !== "function") throw invalid("Option languageModel.generate must be a function.");
-  return { contextWindow: model.contextWindow, generate: (request) => model.generate(request) };
+  return { contextWindow, remote, generate: (request) => model.generate(request) };
 }
 
 function invalid(message: string): MemoryError {

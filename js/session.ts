@@ -234,10 +234,13 @@ export class Session {
       policy,
     };
     if (embedder !== undefined) {
-      const { id, dimensions, maxBatchSize, maxInputTokens } = embedder;
-      options.embedder = { id, dimensions, maxBatchSize, maxInputTokens };
+      const { id, dimensions, maxBatchSize, maxInputTokens, remote } = embedder;
+      options.embedder = { id, dimensions, maxBatchSize, maxInputTokens, remote };
     }
-    if (languageModel !== undefined) options.languageModel = { contextWindow: languageModel.contextWindow };
+    if (languageModel !== undefined) {
+      const { contextWindow, remote } = languageModel;
+      options.languageModel = { contextWindow, remote };
+    }
     const host = this.#host.forEngine(() => isAlive(generation), await this.#storeLock());
     const engine = await guarded(() =>
       glue.Engine.open(options, host, storage.kind === "memory" ? memoryStore(storage, userId, glue.MemoryStoreHandle) : undefined),

@@ -32,6 +32,7 @@ export interface StaticEmbedderOptions {
 export interface StaticEmbedder {
   readonly id: "static-minilm-256";
   readonly dimensions: 256;
+  readonly remote: false;
   /** Most texts that the engine gives in one call; more work all the same. */
   readonly maxBatchSize: number;
   /** Tokens of one text that count; what comes after them is ignored. */
@@ -79,6 +80,7 @@ export async function createStaticEmbedder(options: StaticEmbedderOptions = {}):
   return {
     id: ID,
     dimensions: DIMENSIONS,
+    remote: false,
     maxBatchSize: MAX_BATCH_SIZE,
     maxInputTokens: MAX_INPUT_TOKENS,
     async embed(texts, { signal } = {}) {

@@ -296,7 +296,8 @@ impl Default for CompactionPolicy {
 pub struct FactPolicy {
     /// False: facts come only from explicit writes.
     pub extract: bool,
-    /// Categories that may be remembered without an explicit write.
+    /// Categories that may be remembered without an explicit write. The special categories of personal data are not among
+    /// them, whatever stands here: the user agrees to each ([`crate::engine::Engine::consent`]).
     pub categories: Vec<String>,
     /// True: an extracted fact waits for approval before it is used.
     pub review: bool,
@@ -306,6 +307,12 @@ pub struct FactPolicy {
     pub judge_neighbours: u32,
     /// Extraction waits until this many new user messages are there, or until the conversation is idle.
     pub batch_messages: u32,
+    /// A conversation in which nothing was said for this long is idle, in milliseconds.
+    pub idle_ms: f64,
+    /// Where not all facts fit into a context, those below this score are left out, 0 to 1.
+    pub min_score: f64,
+    /// What is remembered is looked through for mistakes every so many days; 0: never by itself.
+    pub audit_days: f64,
 }
 
 impl FromFields for FactPolicy {
@@ -320,6 +327,9 @@ impl FromFields for FactPolicy {
             min_confidence: fields.take_or("minConfidence", default.min_confidence),
             judge_neighbours: fields.take_or("judgeNeighbours", default.judge_neighbours),
             batch_messages: fields.take_or("batchMessages", default.batch_messages),
+            idle_ms: fields.take_or("idleMs", default.idle_ms),
+            min_score: fields.take_or("minScore", default.min_score),
+            audit_days: fields.take_or("auditDays", default.audit_days),
         }
     }
 }
@@ -335,6 +345,9 @@ impl Default for FactPolicy {
             min_confidence: 0.5,
             judge_neighbours: 5,
             batch_messages: 1,
+            idle_ms: 60_000.0,
+            min_score: 0.1,
+            audit_days: 7.0,
         }
     }
 }
@@ -488,6 +501,9 @@ impl Policy {
         ratio("retrieval.weights.reference", weights.reference, 0.0, 1.0)?;
         ratio("compaction.lowWaterRatio", self.compaction.low_water_ratio, 0.0, 1.0)?;
         ratio("facts.minConfidence", self.facts.min_confidence, 0.0, 1.0)?;
+        ratio("facts.idleMs", self.facts.idle_ms, 0.0, 86_400_000.0)?;
+        ratio("facts.minScore", self.facts.min_score, 0.0, 1.0)?;
+        ratio("facts.auditDays", self.facts.audit_days, 0.0, 3_650.0)?;
         ratio("limits.callbackTimeoutMs", self.limits.callback_timeout_ms, 1.0, 86_400_000.0)?;
         let query_ms = self.limits.query_embedding_timeout_ms;
         ratio("limits.queryEmbeddingTimeoutMs", query_ms, 1.0, 86_400_000.0)?;

@@ -20,6 +20,7 @@ pub mod ports;
 pub mod prompt_text;
 pub mod records;
 pub mod retrieval;
+pub mod secrets;
 pub mod segments;
 pub mod sorted_map;
 mod sorting;

@@ -20,6 +20,10 @@ pub trait Embedder {
     fn max_batch_size(&self) -> usize;
     /// Tokens of one text that the model reads, by its own tokenizer; longer messages are embedded in parts.
     fn max_input_tokens(&self) -> usize;
+    /// Whether what it is given leaves the device: then it is given nothing that is to stay.
+    fn is_remote(&self) -> bool {
+        true
+    }
     /// One vector per text, in order. Dropping the future cancels the call.
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>>;
 }
@@ -34,6 +38,8 @@ pub enum Purpose {
     Extract,
     /// Decide what becomes of candidate facts.
     Judge,
+    /// Look through what is remembered for what is wrong.
+    Audit,
 }
 
 impl Purpose {
@@ -44,6 +50,7 @@ impl Purpose {
             Self::Summarize => "summarize",
             Self::Extract => "extract",
             Self::Judge => "judge",
+            Self::Audit => "audit",
         }
     }
 }
@@ -68,6 +75,10 @@ pub struct ModelRequest {
 pub trait LanguageModel {
     /// Tokens that fit the model, input and output together.
     fn context_window_tokens(&self) -> u32;
+    /// Whether what it is shown leaves the device: then it is shown nothing that is to stay.
+    fn is_remote(&self) -> bool {
+        true
+    }
     /// The answer: text, or JSON text where the app's model answered with an object. Dropping the future cancels.
     fn generate<'a>(&'a self, request: ModelRequest) -> Pending<'a, String>;
 }

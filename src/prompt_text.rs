@@ -119,6 +119,18 @@ pub fn is_hidden(character: char) -> bool {
         | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
+/// Full-width ASCII as ASCII.
+#[must_use]
+pub fn narrow(character: char) -> char {
+    match character {
+        '\u{FF01}'..='\u{FF5E}' => {
+            u32::from(character).checked_sub(0xFEE0).and_then(char::from_u32).unwrap_or(character)
+        }
+        '\u{3000}' => ' ',
+        other => other,
+    }
+}
+
 /// Text made harmless for quoting inside a prompt block: hidden characters are removed, every kind of line break becomes
 /// `\n`, and a space is put behind the first character of each special token. Nothing else changes, and text without
 /// any of these is borrowed. Applying it twice gives the same as once.

@@ -39,6 +39,9 @@ pub struct ConversationRecord {
     /// something newer is said.
     #[serde(skip_serializing_if = "is_zero")]
     pub imported_until_seq: Seq,
+    /// A message of it stays on this device, or did.
+    #[serde(skip_serializing_if = "is_false")]
+    pub has_local: bool,
     /// The app that it was imported from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -88,6 +91,7 @@ impl FromFields for ConversationRecord {
             active_leaf: fields.take("activeLeaf"),
             removed: fields.take_or("removed", 0),
             imported_until_seq: fields.take_or("importedUntilSeq", 0),
+            has_local: fields.take_or("hasLocal", false),
             source: fields.take("source"),
             import_hash: fields.take("importHash"),
         }
@@ -162,6 +166,9 @@ pub struct MessageRecord {
     /// The user removed it: only its position is left.
     #[serde(skip_serializing_if = "is_false")]
     pub removed: bool,
+    /// It stays on this device: nothing of it goes to a model elsewhere.
+    #[serde(skip_serializing_if = "is_false")]
+    pub local_only: bool,
     /// Whether it is whole; left out where it is.
     #[serde(skip_serializing_if = "MessageStatus::is_complete")]
     pub status: MessageStatus,
@@ -193,6 +200,7 @@ impl MessageRecord {
             opens_group: false,
             imported: false,
             removed: true,
+            local_only: false,
             status: MessageStatus::Complete,
             heard_at: None,
         }
@@ -222,6 +230,7 @@ impl FromFields for MessageRecord {
             opens_group: fields.take("opensGroup"),
             imported: fields.take_or("imported", false),
             removed: fields.take_or("removed", false),
+            local_only: fields.take_or("localOnly", false),
             status: fields.take_or("status", MessageStatus::default()),
             heard_at: fields.take("heardAt"),
         }
@@ -390,7 +399,8 @@ crate::json_reader::json_names!(FactStatus {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FactSource {
-    /// `explicit` (the user wrote it down), `statement` (extracted from what the user said) or `inference`.
+    /// `explicit` (the user wrote it down), `statement` (extracted from what the user said), `inference`, or `quotation`
+    /// (extracted from what the user pasted or quoted).
     #[serde(rename = "type")]
     pub kind: String,
     /// The conversation, for extracted facts.
@@ -440,6 +450,9 @@ pub struct FactRecord {
     pub fingerprint: String,
     /// Injected before others, and never dropped for relevance.
     pub pinned: bool,
+    /// It stays on this device: no model elsewhere is shown it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub local_only: bool,
     /// Milliseconds since 1970; not used from then on.
     pub expires_at: Option<f64>,
     /// How often it was put into a context.
@@ -467,6 +480,7 @@ impl FromFields for FactRecord {
             supersedes: fields.take("supersedes"),
             fingerprint: fields.take("fingerprint"),
             pinned: fields.take("pinned"),
+            local_only: fields.take_or("localOnly", false),
             expires_at: fields.take("expiresAt"),
             access_count: fields.take("accessCount"),
             last_accessed_at: fields.take("lastAccessedAt"),
@@ -546,8 +560,10 @@ pub struct AuditRecord {
     pub number: u32,
     /// Milliseconds since 1970.
     pub at: f64,
-    /// `ADD`, `UPDATE`, `DELETE`, `NOOP`, `FORGET`, `REJECT`.
+    /// `ADD`, `UPDATE`, `DELETE`, `NOOP`, `FORGET`, `REJECT`, `REVIEW`.
     pub operation: String,
+    /// On whose word: `user`, `model` (extraction and judge), `audit` or `import`. Entries of earlier versions do not say.
+    pub by: Option<String>,
     /// The fact concerned, where there is one.
     pub fact_id: Option<String>,
     /// The text before.
@@ -564,6 +580,7 @@ impl FromFields for AuditRecord {
             number: fields.take("number"),
             at: fields.take("at"),
             operation: fields.take("operation"),
+            by: fields.take("by"),
             fact_id: fields.take("factId"),
             before: fields.take("before"),
             after: fields.take("after"),

@@ -24,7 +24,7 @@ fn summarizer() -> ScriptedModel {
     ScriptedModel::answering(|request: &ModelRequest| match request.purpose {
         Purpose::Summarize => Some(SUMMARY.to_owned()),
         Purpose::Extract => Some(r#"{"facts":[]}"#.to_owned()),
-        Purpose::Judge => None,
+        _ => None,
     })
 }
 

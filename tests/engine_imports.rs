@@ -37,7 +37,7 @@ fn model() -> ScriptedModel {
     ScriptedModel::answering(|request: &ModelRequest| match request.purpose {
         Purpose::Summarize => Some(host::SUMMARY.to_owned()),
         Purpose::Extract => Some(r#"{"facts":[]}"#.to_owned()),
-        Purpose::Judge => None,
+        _ => None,
     })
 }
 

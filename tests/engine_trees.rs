@@ -379,7 +379,7 @@ fn markers_model() -> ScriptedModel {
             )
         }
         Purpose::Extract => Some(r#"{"facts":[]}"#.to_owned()),
-        Purpose::Judge => None,
+        _ => None,
     })
 }
 

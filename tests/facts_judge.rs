@@ -37,6 +37,7 @@ fn fact(number: u32, text: &str, key: Option<&str>, trust: Trust) -> FactRecord 
         supersedes: None,
         fingerprint: fingerprint(text),
         pinned: false,
+        local_only: false,
         expires_at: None,
         access_count: 3,
         last_accessed_at: None,
@@ -54,6 +55,8 @@ fn candidate(text: &str, key: Option<&str>, kind: CandidateKind) -> Candidate {
         quote: text.into(),
         seq: 5,
         kind,
+        is_flagged: false,
+        local_only: false,
         fingerprint: fingerprint(text),
     }
 }

@@ -41,6 +41,7 @@ fn fact(number: u32, text: &str) -> FactRecord {
         supersedes: None,
         fingerprint: fingerprint(text),
         pinned: false,
+        local_only: false,
         expires_at: None,
         access_count: 0,
         last_accessed_at: None,
@@ -200,12 +201,12 @@ fn only_trusted_current_facts_are_chosen_in_the_order_of_their_numbers() {
         FactRecord { expires_at: Some(101.0), ..fact(8, "not yet") },
         FactRecord { trust: Trust::UserConfirmed, ..fact(9, "nine") },
     ];
-    let selection = select(&facts, &SelectionPolicy::new(1_000, 100.0), &|_| panic!("not needed"), &count);
+    let selection = select(&facts, &SelectionPolicy::new(1_000, 0.0, 100.0), &|_| panic!("not needed"), &count);
     let ids: Vec<&str> = selection.facts.iter().map(|fact| fact.id.as_str()).collect();
     assert_eq!(ids, ["f8", "f9", "f10"]);
     assert_eq!(render_memory_block(&selection.facts), format!("{MEMORY_HEADER}\n\"not yet\"\n\"nine\"\n\"ten\""));
     assert_eq!(selection.tokens, count(&render_memory_block(&selection.facts)));
-    let wide = SelectionPolicy { min_trust: Trust::External, ..SelectionPolicy::new(1_000, 100.0) };
+    let wide = SelectionPolicy { min_trust: Trust::External, ..SelectionPolicy::new(1_000, 0.0, 100.0) };
     assert_eq!(select(&facts, &wide, &|_| 0.0, &count).facts.len(), 5);
     assert_eq!(select(&[], &wide, &|_| 0.0, &count), throughline::facts::Selection::default());
 }
@@ -226,7 +227,7 @@ fn over_the_cap_pinned_facts_come_first_then_the_score() {
     let facts: Vec<FactRecord> =
         (1..=9).map(|number| FactRecord { pinned: number == 8, ..fact(number, &text(&number.to_string())) }).collect();
     let cap_tokens = count(MEMORY_HEADER) + 3 * 24;
-    let policy = SelectionPolicy::new(cap_tokens, 2.0);
+    let policy = SelectionPolicy::new(cap_tokens, 0.0, 2.0);
     let similarity = |fact: &FactRecord| if matches!(fact.id.as_str(), "f5" | "f2") { 0.9 } else { 0.1 };
     let selection = select(&facts, &policy, &similarity, &count);
     let ids: Vec<&str> = selection.facts.iter().map(|fact| fact.id.as_str()).collect();
@@ -313,7 +314,7 @@ proptest! {
             .map(|(number, (length, pinned, _))| FactRecord { pinned: *pinned, ..fact(number, &"w ".repeat(*length)) })
             .collect();
         let similarity = |fact: &FactRecord| lengths[fact.id[1..].parse::<usize>().unwrap() - 1].2;
-        let selection = select(&facts, &SelectionPolicy::new(cap_tokens, 5.0), &similarity, &count);
+        let selection = select(&facts, &SelectionPolicy::new(cap_tokens, 0.0, 5.0), &similarity, &count);
         prop_assert!(selection.tokens <= cap_tokens);
         prop_assert_eq!(selection.tokens, count(&render_memory_block(&selection.facts)));
         let usable = facts.iter().filter(|fact| !fact.fact.trim().is_empty()).count();

@@ -83,6 +83,11 @@ export interface BuildContextRequest extends CallOptions {
   tools?: readonly object[] | Readonly<Record<string, object>>;
   /** Whether old messages are looked up: when the question calls for it, always, or never. Default `"auto"`. */
   retrieval?: "auto" | "always" | "never";
+  /**
+   * Where the context is sent: to a model elsewhere, or on this device. For one elsewhere everything that was marked
+   * `localOnly` is left out, and a newest turn that was is `invalid_argument`. Default `"remote"`.
+   */
+  destination?: "remote" | "local";
 }
 
 /** The signals behind the score of a hit, each 0 to 1 unless it says otherwise. `null`: not used. Further ones can come. */
@@ -254,6 +259,8 @@ export interface Receipt {
   prefixHash: string;
   /** What is off, in words: no embedder, no language model, an estimate instead of a count. */
   notes: string[];
+  /** Something that was marked `localOnly` was left out, since the context goes elsewhere. It does not say what. */
+  heldBack: boolean;
 }
 
 /** A position after which the prompt is likely to differ in the next turn. */

@@ -111,6 +111,11 @@ export interface AppendOptions extends CallOptions {
    * answer before stays as a branch.
    */
   parentId?: string | null;
+  /**
+   * They stay on this device: they are in no context for a model elsewhere, and no callback that is `remote` sees them, nor
+   * any summary. What is answered to them in the same turn, and an edit of them, stays too. Default false.
+   */
+  localOnly?: boolean;
 }
 
 /** Options of `edit`. */

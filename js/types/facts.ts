@@ -11,8 +11,8 @@ export type FactStatus = "active" | "proposed" | "superseded" | "deleted" | "for
 
 /** Where a fact came from. */
 export interface FactSource {
-  /** The user wrote it down, the user said it, or a model concluded it. */
-  type: "explicit" | "statement" | "inference";
+  /** The user wrote it down, the user said it, a model concluded it, or it stands in what the user pasted or quoted. */
+  type: "explicit" | "statement" | "inference" | "quotation";
   /** The conversation, for extracted facts. */
   conversationId: string | null;
   /** The message, for extracted facts. */
@@ -47,6 +47,8 @@ export interface Fact {
   fingerprint: string;
   /** Injected before others, and never dropped for relevance. */
   pinned: boolean;
+  /** It stays on this device: no model elsewhere is shown it. Left out where it does not. */
+  localOnly?: boolean;
   /** Milliseconds since 1970; not used from then on. */
   expiresAt: number | null;
   /** How often it was used. Not counted yet: 0. */
@@ -71,6 +73,8 @@ export interface AddFact extends CallOptions {
   subject?: string;
   /** Default false. */
   pinned?: boolean;
+  /** No model elsewhere is shown it: no context for one, and no callback that is `remote`. Default false. */
+  localOnly?: boolean;
   /** Milliseconds since 1970. Default: never. */
   expiresAt?: number;
 }
@@ -87,6 +91,8 @@ export interface UpdateFact extends CallOptions {
   subject?: string;
   /** See {@link Fact.pinned}. */
   pinned?: boolean;
+  /** See {@link Fact.localOnly}. */
+  localOnly?: boolean;
   /** `null`: never. */
   expiresAt?: number | null;
 }
@@ -120,7 +126,9 @@ export interface FactEvent {
   /** Milliseconds since 1970. */
   at: number;
   /** What was decided. */
-  operation: "ADD" | "UPDATE" | "DELETE" | "NOOP" | "FORGET" | "REJECT";
+  operation: "ADD" | "UPDATE" | "DELETE" | "NOOP" | "FORGET" | "REJECT" | "REVIEW";
+  /** On whose word: the user's, a model's (extraction and judge), that of the check of facts, an import's. `null`: not known. */
+  by: "user" | "model" | "audit" | "import" | null;
   /** The fact concerned, where there is one. */
   factId: string | null;
   /** The text before. */
@@ -129,4 +137,45 @@ export interface FactEvent {
   after: string | null;
   /** Why, for a rejected operation. */
   reason: string | null;
+}
+
+/** Which entries of the log are listed. */
+export interface FactLogOptions extends CallOptions {
+  /** Most entries. Default 100. */
+  limit?: number;
+  /** Only entries of lower numbers. */
+  before?: number;
+}
+
+/** A special category of personal data: remembered only after the user agreed to it. */
+export type SpecialCategory =
+  | "health" | "belief" | "orientation" | "politics" | "ethnicity" | "union" | "biometric" | "criminal";
+
+/** What the user agreed to. */
+export interface FactConsent {
+  /** Special categories that may be remembered. */
+  optedIn: SpecialCategory[];
+  /** Facts that were removed because an agreement ended. */
+  removed: number;
+}
+
+/** Something that is wrong with what is remembered. */
+export interface FactFinding {
+  /**
+   * Two facts cannot both hold; it reads like an instruction; its time is over; its quote does not stand in its message; it
+   * holds a secret; it is of a special category without the user's agreement; a model takes it for out of date.
+   */
+  kind: "contradiction" | "instruction" | "expired" | "unsupported" | "secret" | "sensitive" | "outdated";
+  /** The facts concerned. */
+  factIds: string[];
+  /** A model says so; else a rule does. */
+  byModel: boolean;
+}
+
+/** What a look through the facts found. */
+export interface FactCheck {
+  /** When it was, milliseconds since 1970; 0: never. */
+  at: number;
+  /** What was found. */
+  findings: FactFinding[];
 }

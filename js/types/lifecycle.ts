@@ -115,8 +115,11 @@ export interface MemoryEvents {
   compaction: { conversationId: string; version: number; summarizedUntilSeq: number; tokens: number } & Remote;
   /** A conversation was made (`created`), its title, project or `remember` changed (`updated`), or its active path (`turned`). */
   conversation: { conversationId: string; state: string } & Remote;
-  /** A fact was added, changed, proposed or removed. */
-  fact: { operation: string; factId: string | null } & Remote;
+  /**
+   * A fact was added, changed, proposed or removed; an agreement was made or ended (`OPT_IN`, `OPT_OUT`); a check found
+   * something (`FINDING`, with its `kind`, see `FactFinding`).
+   */
+  fact: { operation: string; factId: string | null; kind?: string } & Remote;
   /** A piece of background work was done. */
   job: { kind: string; conversationId: string; state: string };
   /**

@@ -69,6 +69,11 @@ export interface Embedder {
    */
   readonly maxInputTokens?: number;
   /**
+   * Whether what it is given leaves the device. Default true: then it is given nothing that was marked `localOnly`. False
+   * for a model that runs in the page.
+   */
+  readonly remote?: boolean;
+  /**
    * One vector per text, in order. Anything else (another number of vectors, another length, NaN) is refused with
    * `embedding_failed` or `embedding_dimension_mismatch` and nothing of it is stored.
    */
@@ -79,7 +84,7 @@ export interface Embedder {
  * What a model call is for. Use a cheap model for `"extract"` and a better one for `"judge"` and `"summarize"`. Later
  * versions can add purposes: send one that you do not know to your general model.
  */
-export type ModelPurpose = "summarize" | "extract" | "judge";
+export type ModelPurpose = "summarize" | "extract" | "judge" | "audit";
 
 /** A call of the app's language model. */
 export interface GenerateRequest {
@@ -101,6 +106,11 @@ export interface GenerateRequest {
 export interface LanguageModel {
   /** Tokens that fit the model, input and output together, from 1,024. */
   readonly contextWindow: number;
+  /**
+   * Whether what it is shown leaves the device. Default true: then it is shown nothing that was marked `localOnly`. False
+   * for a model that runs on the device.
+   */
+  readonly remote?: boolean;
   /** The answer: text, or, where a schema was given, text of JSON or the object itself. */
   generate(request: GenerateRequest): Promise<string | object> | string | object;
 }

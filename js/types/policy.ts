@@ -91,7 +91,8 @@ export interface FactPolicy {
   extract?: boolean;
   /**
    * Categories that may be remembered without an explicit write. Default preference, identity, project, constraint,
-   * style, decision.
+   * style, decision. Special categories (health, belief and others) are not allowed by naming them here: the user agrees to
+   * each with `facts.optIn`.
    */
   categories?: string[];
   /** True: an extracted fact waits for approval before it is used. Default false. */
@@ -102,6 +103,18 @@ export interface FactPolicy {
   judgeNeighbours?: number;
   /** Extraction waits until this many new user messages are there, or until the conversation is idle. Default 1. */
   batchMessages?: number;
+  /** A conversation in which nothing was said for this long is idle, in milliseconds. 0 to 86,400,000, default 60,000. */
+  idleMs?: number;
+  /**
+   * Where not all facts fit into a context, those below this score are left out unless they are pinned. 0 to 1, default 0.1:
+   * what has nothing to do with the question and was not changed for a month.
+   */
+  minScore?: number;
+  /**
+   * What is remembered is looked through for mistakes every so many days, where it changed (see `facts.check`). 0: never by
+   * itself. Up to 3,650, default 7.
+   */
+  auditDays?: number;
 }
 
 /** How long results of tools stay whole in a context. What is stored, searched and summarised is always whole. */

@@ -97,6 +97,8 @@ pub struct ContextInput<'a> {
     pub full_history_tokens: u64,
     /// What is off.
     pub notes: Vec<String>,
+    /// Something is kept on this device and not in it.
+    pub held_back: bool,
 }
 
 /// The rendered prompt before its receipt.
@@ -468,6 +470,7 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
         tokens,
         prefix_hash: prefix_hash(&prompt),
         notes: input.notes.clone(),
+        held_back: input.held_back,
     };
     Context {
         cache_breakpoints: cache_breakpoints(input, &prompt),

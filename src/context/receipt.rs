@@ -52,6 +52,8 @@ pub struct Receipt {
     pub prefix_hash: String,
     /// What is off, in words: no embedder, no language model, an estimate instead of a count.
     pub notes: Vec<String>,
+    /// Something that is marked as local-only was left out, since the context goes elsewhere. It does not say what.
+    pub held_back: bool,
 }
 
 /// A part of a sent message that refers to something kept elsewhere.

@@ -14,7 +14,7 @@ use crate::key;
 use crate::message::{Message, Role, Seq, VariableParts};
 use crate::ports::{Commit, Store};
 use crate::records::{ConversationRecord, JobKind, MessageIdRecord, MessageRecord, MessageStatus};
-use crate::sorted_map::SortedMap;
+use crate::sorted_map::{SortedMap, SortedSet};
 use serde::Serialize;
 use serde_json::json;
 
@@ -40,6 +40,9 @@ pub struct AppendRequest {
     /// For imports: the messages are older than the call. Nothing of them is sent to a language model by itself, the
     /// conversation's `updatedAt` follows their times, and the write does not wait for the disk.
     pub imported: bool,
+    /// They stay on this device: no model elsewhere is shown them, nor what is answered to them in the same turn. False by
+    /// default.
+    pub local_only: bool,
     /// They have only begun: more comes with [`Engine::update_stream`]. False by default.
     pub streaming: bool,
     /// Names this call, for messages without ids of their own: carried out again, because its answer was lost, it answers
@@ -59,6 +62,7 @@ impl FromFields for AppendRequest {
             parent_ids: fields.take("parentIds"),
             activate: fields.take("activate"),
             imported: fields.take_or("imported", false),
+            local_only: fields.take_or("localOnly", false),
             streaming: fields.take_or("streaming", false),
             call: fields.take("call"),
         }
@@ -161,6 +165,7 @@ impl Engine {
         for raw in &request.messages {
             let (mut message, parsed) = self.project(&request.conversation_id, raw, format)?;
             self.count_tokens(&mut message.record, &parsed);
+            message.record.local_only = request.local_only;
             if request.streaming {
                 message.record.status = MessageStatus::Streaming;
                 message.record.heard_at = Some(self.now_ms());
@@ -215,6 +220,7 @@ impl Engine {
             opens_group: message.opens_group() && message.result_ids().next().is_none(),
             imported: false,
             removed: false,
+            local_only: false,
             status: MessageStatus::Complete,
             heard_at: None,
         };
@@ -245,7 +251,7 @@ impl Engine {
             self.refresh(id).await?;
         }
         let known = self.located(request, prepared, edited).await?;
-        let (before, check, replaced) = {
+        let (before, check, replaced, must_load) = {
             let state = self.state.borrow();
             let conversation = state
                 .conversation(id)
@@ -253,12 +259,18 @@ impl Engine {
             if edited.is_some() && !conversation.is_loaded() {
                 return Ok(None);
             }
+            let must_load = conversation.stored.value.has_local && !conversation.is_loaded();
             let replaced = edited.map(|edited| known.get(edited).ok_or_else(no_such_message)).transpose()?;
             let replaced = replaced.and_then(|located| conversation.message(located.seq));
             let replaced = replaced.map(|message| (message.seq, message.parent_seq));
-            (conversation.stored.value.clone(), conversation.stored.check(Store::Conversations, key![id]), replaced)
+            let check = conversation.stored.check(Store::Conversations, key![id]);
+            (conversation.stored.value.clone(), check, replaced, must_load)
         };
         self.check_promise(&before).await?;
+        if must_load {
+            self.refresh(id).await?;
+            return Ok(None);
+        }
         if known.values().any(|located| located.seq > before.last_seq) {
             // Another tab has appended since the record was read.
             self.refresh_record(id).await?;
@@ -287,7 +299,7 @@ impl Engine {
             }
             change = self.change_path(id, leaf, &[], &mut commit).await?;
             if let Some(first_text) = change.first_text.take() {
-                let is_titled = |index: &&usize| prepared[**index].record.role == Role::User;
+                let is_titled = |index: &&usize| is_titling(&prepared[**index].record);
                 let fresh = placed.fresh.iter().find(is_titled);
                 placed.record.first_text =
                     first_text.or_else(|| fresh.and_then(|index| title_from(&prepared[*index].record.text)));
@@ -351,6 +363,7 @@ impl Engine {
         };
         let leaf = before.leaf();
         let mut record = before.clone();
+        let mut local = self.local_only_seqs(&before.id);
         let mut previous = match (&request.parent_id, replaced) {
             (_, Some((_, parent_seq))) => parent_seq,
             (Some(parent_id), None) => seq_of(&known, parent_id)?,
@@ -396,9 +409,16 @@ impl Engine {
                 None => previous,
             };
             message.record.imported = request.imported;
+            // What is answered to a message that stays on this device, and what takes its place, stays too.
+            let is_answer = !message.record.opens_group && local.contains(&parent_seq);
+            message.record.local_only |= is_answer || replaced.is_some_and(|(seq, _)| local.contains(&seq));
             place_one(message, &mut record, parent_seq, arrival)?;
             let seq = message.record.seq;
-            if activates && record.first_text.is_none() && message.record.role == Role::User {
+            if message.record.local_only {
+                local.insert(seq);
+                record.has_local = true;
+            }
+            if activates && record.first_text.is_none() && is_titling(&message.record) {
                 record.first_text = title_from(&message.record.text);
             }
             is_linear &= parent_seq + 1 == seq;
@@ -422,6 +442,14 @@ impl Engine {
         }
         let turns_at = (activates && base != leaf).then_some(base);
         Ok(Placed { record, appended, fresh, turns_at })
+    }
+
+    /// Positions of the messages that stay on this device.
+    fn local_only_seqs(&self, id: &str) -> SortedSet<Seq> {
+        let state = self.state.borrow();
+        let found = state.conversation(id).filter(|found| found.stored.value.has_local);
+        let messages = found.into_iter().flat_map(|found| &found.messages);
+        messages.filter(|message| message.local_only).map(|message| message.seq).collect()
     }
 
     /// The notes of calls that were answered go with the next call's.
@@ -600,6 +628,11 @@ pub(super) fn put_messages(
         commit.puts.push((Store::Messages, key![id, record.seq], encode(record)?));
     }
     Ok(())
+}
+
+/// Whether a message's text may become the title: titles go wherever a conversation's messages do.
+pub(super) fn is_titling(record: &MessageRecord) -> bool {
+    record.role == Role::User && !record.local_only
 }
 
 /// Under this the first message that a call stored is known, until the next call is answered.

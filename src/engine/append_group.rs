@@ -199,7 +199,9 @@ impl Engine {
                 },
             };
             let is_behind = known.values().any(|located| located.seq > before.last_seq);
-            if is_behind || !before.is_linear() || self.is_promise_broken(&before) {
+            // Where something stays on this device, what follows is placed by what is stored.
+            let goes_alone = !before.is_linear() || before.has_local;
+            if is_behind || goes_alone || self.is_promise_broken(&before) {
                 break;
             }
             let Ok(placed) = self.place(&work.request, &mut work.prepared, known, &before, None) else { break };

@@ -322,6 +322,7 @@ fn meta_of(seq: Seq, row: &TableRow<'_>) -> MessageMeta {
     message.parent_seq = row.parent_seq;
     message.has_text = row.document.is_some();
     message.imported = row.imported;
+    message.local_only = row.local_only;
     message.is_removed = row.is_removed;
     message
 }

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::formats::{FormatChoice, Profile, Target, sent_import, sent_size};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Format, Message, Part, Role, Seq};
-use crate::records::MessageRecord;
+use crate::records::{FactStatus, MessageRecord};
 use crate::retrieval::{Decision, GateRequest, Relevance, RetrievalChoice, decide};
 use crate::tokens::overhead;
 use futures_util::future::{Either, select};
@@ -49,7 +49,21 @@ pub struct ContextRequest {
     pub tools: Option<String>,
     /// `auto` (default), `always`, `never`.
     pub retrieval: RetrievalChoice,
+    /// Where the context is sent; `remote` by default.
+    pub destination: Destination,
 }
+
+/// Where a context is sent: what is marked as local-only goes into none that leaves the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Destination {
+    /// To a model elsewhere.
+    #[default]
+    Remote,
+    /// To a model on this device.
+    Local,
+}
+
+crate::json_reader::json_names!(Destination { Remote: "remote", Local: "local" });
 
 impl FromFields for ContextRequest {
     const STRICT: bool = true;
@@ -67,6 +81,7 @@ impl FromFields for ContextRequest {
             documents: fields.take_or("documents", Vec::default()),
             tools: fields.take("tools"),
             retrieval: fields.take_or("retrieval", RetrievalChoice::default()),
+            destination: fields.take_or("destination", Destination::default()),
         }
     }
 }
@@ -77,6 +92,15 @@ struct Newest {
     text: String,
     /// Position of its first message; one past the last message when it is only asked.
     first_seq: Seq,
+    /// It is sent elsewhere, with what goes along.
+    is_remote: bool,
+}
+
+impl Newest {
+    /// A message of it is to stay on this device.
+    fn is_local(&self) -> bool {
+        matches!(&self.question, Question::Stored(turn) if turn.iter().any(|stored| stored.record.local_only))
+    }
 }
 
 /// The recent window.
@@ -116,7 +140,14 @@ impl Engine {
         let id = request.conversation_id.as_str();
         self.refresh(id).await?;
         self.refresh_facts().await?;
-        let newest = self.newest_turn(id, request.question.as_deref()).await?;
+        let is_remote = request.destination == Destination::Remote;
+        let newest = self.newest_turn(id, request.question.as_deref(), is_remote).await?;
+        if is_remote && newest.is_local() {
+            return Err(Error::invalid_argument(
+                "the newest turn holds a message that is to stay on this device; build the context with destination \
+                 \"local\" for a model there",
+            ));
+        }
         let target = target(&request, &newest)?;
         let counter = self.counter();
         let overhead = overhead(target.format);
@@ -130,7 +161,7 @@ impl Engine {
         let question_tokens = self.question_tokens(&newest, target, room_tokens)?;
         let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens };
         let room = Room::divide(demand, &self.options.policy.budget)?;
-        let memory = self.memory_part(room.memory, &newest.text);
+        let memory = self.memory_part(room.memory, &newest.text, is_remote);
         let summary = self.summary_part(id, room.summary);
         if tools_tokens > 0 {
             system.items.push(Item {
@@ -149,7 +180,7 @@ impl Engine {
             format!("the question could not be embedded ({}), so retrieval was lexical", error.code.as_str())
         }));
         let relevance = Relevance::new(&self.state.borrow().index, &newest.text);
-        let full_history_tokens = self.full_history_tokens(id, overhead.per_message_tokens);
+        let full_history_tokens = self.full_history_tokens(id, overhead.per_message_tokens, is_remote);
         let context = assemble(ContextInput {
             target,
             window_tokens,
@@ -173,12 +204,13 @@ impl Engine {
             retrieval,
             full_history_tokens,
             notes,
+            held_back: is_remote && self.holds_back(id),
         })?;
         Ok(context)
     }
 
     /// The newest turn: stored as a whole, or the question that is only asked.
-    async fn newest_turn(&self, id: &str, question: Option<&str>) -> Result<Newest> {
+    async fn newest_turn(&self, id: &str, question: Option<&str>, is_remote: bool) -> Result<Newest> {
         let (start_seq, last_seq) = {
             let state = self.state.borrow();
             let conversation = found(state.conversation(id))?;
@@ -196,7 +228,12 @@ impl Engine {
             };
             if stored.first().is_none_or(|record| record.text != without_data(text)) {
                 let question = Question::Asked(text.to_owned());
-                return Ok(Newest { question, text: without_data(text).into_owned(), first_seq: last_seq + 1 });
+                return Ok(Newest {
+                    question,
+                    text: without_data(text).into_owned(),
+                    first_seq: last_seq + 1,
+                    is_remote,
+                });
             }
         }
         let start_seq = start_seq.ok_or_else(|| {
@@ -211,7 +248,7 @@ impl Engine {
             ));
         }
         let text = messages.first().map(|stored| stored.record.text.clone()).unwrap_or_default();
-        Ok(Newest { question: Question::Stored(messages), text, first_seq: start_seq })
+        Ok(Newest { question: Question::Stored(messages), text, first_seq: start_seq, is_remote })
     }
 
     /// Tokens of the newest turn as it must be sent: whole, or where it does not fit so, with its tool results shortened
@@ -256,6 +293,7 @@ impl Engine {
         summary: &SystemPart,
         newest: &Newest,
     ) -> Result<Recent> {
+        let is_remote = newest.is_remote;
         let policy = &self.options.policy;
         let tokens = |part: &SystemPart| part.items.iter().map(|item| item.tokens).sum();
         let room_tokens = room.recent(tokens(memory), tokens(summary), &policy.budget, &policy.compaction);
@@ -274,6 +312,9 @@ impl Engine {
             let first_full_seq = first_full_seq(conversation, newest.first_seq, &policy.tool_results);
             let sized = |shortens: &dyn Fn(Seq) -> bool| {
                 turn_groups(conversation, newest.first_seq, &|message| {
+                    if is_remote && message.local_only {
+                        return 0;
+                    }
                     let shortened = shortens(message.seq).then_some(policy.tool_results.shrunk_tokens);
                     sent_size(message.tokens, message.variable(), profile, shortened).saturating_add(per_message_tokens)
                 })
@@ -299,7 +340,11 @@ impl Engine {
                 room_tokens = room_tokens.max(last.size.tokens);
             }
             let first_seq = groups.get(start).map_or(newest.first_seq, |group| group.first_seq);
-            let dropped = groups.iter().take(start).next_back().map(|group| Dropped {
+            let is_named = |group: &&TurnGroup| {
+                let first = conversation.message(group.first_seq);
+                first.is_some_and(|message| !(is_remote && message.local_only))
+            };
+            let dropped = groups.iter().take(start).rfind(is_named).map(|group| Dropped {
                 id: conversation.message(group.first_seq).map(MessageMeta::id).unwrap_or_default(),
                 tokens: sizes.iter().take(start).map(|size| size.tokens).sum(),
                 reason: "outside_window",
@@ -307,7 +352,8 @@ impl Engine {
             let shortened = Shortened { before: first_full_seq, groups: shortened };
             (first_seq, shortened, room_tokens, dropped.into_iter().collect())
         };
-        let records = self.read_path(id, first_seq, newest.first_seq - 1, None).await?;
+        let mut records = self.read_path(id, first_seq, newest.first_seq - 1, None).await?;
+        records.retain(|record| !(is_remote && record.local_only));
         let mut groups: Vec<Vec<StoredMessage>> = Vec::new();
         let counter = self.counter();
         let mut group_seq = 0;
@@ -335,6 +381,7 @@ impl Engine {
     ) -> Result<(Option<Evidence>, Decision)> {
         let id = request.conversation_id.as_str();
         let retrieval = &self.options.policy.retrieval;
+        let is_remote = newest.is_remote;
         if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
             self.load_all().await?;
         }
@@ -352,7 +399,7 @@ impl Engine {
                 false => {
                     state.numbered(number).is_some_and(|other| other.stored.value.remember && other.is_active(seq))
                 }
-            };
+            } && !(is_remote && state.numbered(number).is_some_and(|found| found.is_local(seq)));
             let decision = decide(&GateRequest {
                 question: &newest.text,
                 choice: request.retrieval,
@@ -369,6 +416,8 @@ impl Engine {
         let evidence = self
             .find_evidence(EvidenceRequest {
                 text: &newest.text,
+                is_remote,
+                is_local: newest.is_local(),
                 only: (retrieval.scope == Scope::Conversation).then_some(id),
                 current: Some(id),
                 shown_from_seq: recent.first_seq,
@@ -408,10 +457,23 @@ impl Engine {
         dropped
     }
 
-    fn full_history_tokens(&self, id: &str, per_message_tokens: u32) -> u64 {
+    fn full_history_tokens(&self, id: &str, per_message_tokens: u32, is_remote: bool) -> u64 {
         let state = self.state.borrow();
         let tokens = |message: &MessageMeta| u64::from(message.tokens) + u64::from(per_message_tokens);
-        state.conversation(id).map_or(0, |conversation| conversation.path().map(tokens).sum())
+        let is_sent = |message: &&MessageMeta| !(is_remote && message.local_only);
+        state.conversation(id).map_or(0, |conversation| conversation.path().filter(is_sent).map(tokens).sum())
+    }
+
+    /// Whether there is anything that a context for a model elsewhere goes without.
+    fn holds_back(&self, id: &str) -> bool {
+        let state = self.state.borrow();
+        let is_user_wide = self.options.policy.retrieval.scope == Scope::User;
+        let mut searched = state
+            .conversations
+            .iter()
+            .filter(|(other, found)| other.as_str() == id || is_user_wide && found.stored.value.remember);
+        state.facts.values().any(|fact| fact.local_only && fact.status == FactStatus::Active)
+            || searched.any(|(_, found)| found.stored.value.has_local)
     }
 
     fn notes(&self, id: &str) -> Vec<String> {

@@ -26,7 +26,7 @@ impl Engine {
         Ok(self.embed_within(timeout_ms, "queryEmbeddingTimeoutMs", embedder, vec![text]).await?.pop())
     }
 
-    async fn embed_within(
+    pub(super) async fn embed_within(
         &self,
         timeout_ms: f64,
         limit: &str,

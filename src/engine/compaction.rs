@@ -15,6 +15,7 @@ use crate::key;
 use crate::message::{Format, Role, Seq};
 use crate::ports::{Check, Commit, LanguageModel, Store};
 use crate::records::{JobKind, MessageRecord, SummaryHead, SummarySection};
+use crate::secrets::without_secrets;
 use crate::summary::{self, AnswerLimits, Entry, MessageMeta, Plan, PlanInput, Reach};
 use crate::tokens::overhead;
 use futures_util::future::{Either, select};
@@ -249,7 +250,7 @@ impl Engine {
         let counter = self.counter();
         let count = |text: &str| counter.count(text);
         let mut entries = Vec::with_capacity(records.len());
-        for record in records.iter().filter(|record| record.role != Role::System) {
+        for record in records.iter().filter(|record| is_summarized(record)) {
             entries.push(Entry::new(record.seq, &parse_stored(record)?));
         }
         let mut sections = before.sections.clone();
@@ -274,8 +275,8 @@ impl Engine {
     ) -> SummaryHead {
         let counter = self.counter();
         let mut found = Vec::new();
-        for record in records.iter().filter(|record| record.role != Role::System) {
-            found.extend(summary::identifiers(&record.text));
+        for record in records.iter().filter(|record| is_summarized(record)) {
+            found.extend(summary::identifiers(&without_secrets(&record.text, " ")));
         }
         let cap = self.options.policy.compaction.max_summary_tokens / LEDGER_SHARE;
         let identifiers = summary::merge_identifiers(&before.identifiers, &found, cap, &|text| counter.count(text));
@@ -302,4 +303,10 @@ impl Engine {
         part.text = text;
         part
     }
+}
+
+/// Whether a message may go into a summary. What stays on this device does not, whoever makes it: summaries go wherever
+/// contexts do.
+fn is_summarized(record: &MessageRecord) -> bool {
+    record.role != Role::System && !record.local_only
 }

@@ -261,6 +261,7 @@ impl Engine {
             active_leaf: None,
             removed: 0,
             imported_until_seq: 0,
+            has_local: false,
             source: new.source.clone(),
             import_hash: new.import_hash.clone(),
         })?;

@@ -14,8 +14,10 @@ use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, Embedder, Record, Store};
 use crate::records::{EmbeddingRecord, JobKind, JobRecord, MessageRecord, SegmentKind};
+use crate::secrets::{LEFT_OUT, without_secrets};
 use crate::text_parts::parts_of;
 use serde_json::json;
+use std::borrow::Cow;
 
 /// Texts of the last try of a batch, at least: a second one tells a text that is refused from a model that fails.
 const LEAST_TRIED: usize = 4;
@@ -43,10 +45,12 @@ impl Batch {
     pub(super) fn of(records: &[MessageRecord], embedder: &dyn Embedder, most: usize) -> Self {
         let mut batch = Self::default();
         for record in records {
-            let texts = match record.role {
-                Role::System => Vec::new(),
-                _ => parts_of(&record.text, embedder.max_input_tokens()),
+            let text = match record.role {
+                Role::System => Cow::Borrowed(""),
+                _ if record.local_only && embedder.is_remote() => Cow::Borrowed(""),
+                _ => without_secrets(&record.text, LEFT_OUT),
             };
+            let texts = parts_of(&text, embedder.max_input_tokens());
             if !batch.parts.is_empty() && batch.parts.len() + texts.len() > most {
                 break;
             }

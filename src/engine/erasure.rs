@@ -4,6 +4,7 @@ use super::Engine;
 use super::backup::LAST_EXPORT;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::event::Event;
+use super::fact_audit::FACT_AUDIT;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
 use super::staging::run_key;
 use super::state::{FactCounters, State};
@@ -128,9 +129,10 @@ impl Engine {
             commit.delete_prefixes.push((Store::Meta, run_key()));
             commit.deletes.push((Store::Meta, key![LAST_EXPORT]));
             Self::delete_damage(&mut commit);
+            commit.deletes.push((Store::Meta, key![FACT_AUDIT]));
             // The counters stay and move: numbers are never used twice, and other tabs see that all is gone.
             self.refresh_facts().await?;
-            let counters = self.put_fact_counters(&mut commit)?;
+            let counters = self.put_fact_counters(true, &mut commit)?;
             self.forget_all_segments(&mut commit).await?;
             self.count_erasure_of_all(&mut commit).await?;
             self.put_next_generation(None, &mut commit).await?;
@@ -202,7 +204,7 @@ impl Engine {
             for tombstone in &tombstones {
                 commit.puts.push((Store::Facts, key![tombstone.id.as_str()], encode(tombstone)?));
             }
-            let counters = self.put_fact_counters(&mut commit)?;
+            let counters = self.put_fact_counters(false, &mut commit)?;
             if self.commit(commit).await? {
                 ErasedFacts { gone: Vec::new(), changed: tombstones, counters: Some(counters) }
                     .apply(&mut self.state.borrow_mut());
@@ -287,12 +289,12 @@ impl Engine {
             commit.puts.push((Store::Facts, key![fact.id.as_str()], encode(fact)?));
         }
         self.delete_facts(&gone, commit).await?;
-        let counters = Some(self.put_fact_counters(commit)?);
+        let counters = Some(self.put_fact_counters(false, commit)?);
         Ok(ErasedFacts { gone, changed, counters })
     }
 
     /// Adds the removal of facts, their links and audit entries to a transaction.
-    async fn delete_facts(&self, facts: &[String], commit: &mut Commit) -> Result<()> {
+    pub(super) async fn delete_facts(&self, facts: &[String], commit: &mut Commit) -> Result<()> {
         if facts.is_empty() {
             return Ok(());
         }
@@ -304,8 +306,12 @@ impl Engine {
     }
 
     /// Adds the counters that say that facts changed to a transaction, and the check that nobody else changed any.
-    fn put_fact_counters(&self, commit: &mut Commit) -> Result<Stored<FactCounters>> {
-        let (counters, check) = self.fact_counters();
+    /// `ends_consent`: what the user agreed to is forgotten too.
+    fn put_fact_counters(&self, ends_consent: bool, commit: &mut Commit) -> Result<Stored<FactCounters>> {
+        let (mut counters, check) = self.fact_counters();
+        if ends_consent {
+            counters.opted_in.clear();
+        }
         let stored = Stored::new(FactCounters { version: counters.version + 1, ..counters })?;
         commit.checks.push(check);
         commit.puts.push((Store::Meta, key![FACT_COUNTERS], stored.record()));
@@ -317,14 +323,15 @@ impl Engine {
 #[derive(Default)]
 pub(super) struct ErasedFacts {
     pub(super) gone: Vec<String>,
-    changed: Vec<FactRecord>,
-    counters: Option<Stored<FactCounters>>,
+    pub(super) changed: Vec<FactRecord>,
+    pub(super) counters: Option<Stored<FactCounters>>,
 }
 
 impl ErasedFacts {
     pub(super) fn apply(self, state: &mut State) {
         for number in self.gone.iter().filter_map(|id| fact_number(id)) {
             state.facts.remove(&number);
+            state.fact_vectors.remove(&number);
         }
         self.changed.into_iter().for_each(|fact| state.put_fact(fact));
         if self.counters.is_some() {

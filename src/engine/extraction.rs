@@ -34,12 +34,14 @@ impl Engine {
         let (mut job, job_check) = self.job(JobKind::Extract, id)?;
         let batch = self.unread_batch(id, &job);
         let records = self.read_seqs(id, &batch).await?;
-        let messages = source_messages(&records)?;
+        let policy = &self.fact_policy();
+        let messages = source_messages(&records, model.is_remote(), &policy.categories)?;
         let existing = self.all_facts();
         let counter = self.counter();
-        let policy = &self.options.policy.facts;
         let room = ((f64::from(model.context_window_tokens()) * INPUT_SHARE) as u32).min(MOST_INPUT_TOKENS);
-        let extraction = facts::extract_request(&messages, &existing, policy, room, &|text| counter.count(text));
+        let extraction = facts::extract_request(&messages, &self.facts_for(model.is_remote()), policy, room, &|text| {
+            counter.count(text)
+        });
         if extraction.covered_until_seq == 0 {
             return Ok(Progress::Overtaken);
         }
@@ -138,11 +140,19 @@ impl Engine {
         existing: &[FactRecord],
     ) -> Result<(Vec<Decision>, Vec<Rejection>)> {
         let most = self.options.policy.facts.judge_neighbours as usize;
+        let shown = self.facts_for(model.is_remote());
+        let texts = candidates.iter().map(|candidate| (candidate.fact.as_str(), candidate.local_only)).collect();
+        let vectors = match candidates.is_empty() {
+            true => None,
+            false => self.fact_cosines(texts, &shown, false).await,
+        };
         let mut decisions = Vec::new();
         let mut items: Vec<JudgeItem<'_>> = Vec::new();
         for (index, candidate) in candidates.iter().enumerate() {
+            let cosines = vectors.as_ref().and_then(|vectors| vectors.get(index));
+            let cosine = |fact: &FactRecord| cosines?.get(&fact.id).copied();
             let neighbours: Vec<Neighbour<'_>> =
-                facts::similar(&candidate.fact, candidate.key.as_deref(), existing, most, None);
+                facts::similar(&candidate.fact, candidate.key.as_deref(), &shown, most, Some(&cosine));
             match facts::resolve(candidate, &neighbours, existing) {
                 Resolution::Settled(operation) => decisions.push(Decision { candidate: index, operation }),
                 Resolution::Rejected(reason) => rejections.push(Rejection { index, reason, target: None }),
@@ -168,6 +178,17 @@ impl Engine {
     }
 }
 
-fn source_messages(records: &[MessageRecord]) -> Result<Vec<SourceMessage>> {
-    records.iter().map(|record| Ok(SourceMessage::new(record.seq, &parse_stored(record)?))).collect()
+/// Messages as the extracting model is shown them: nothing of what is to stay on this device goes elsewhere, and no
+/// sentence of a special category that the user did not agree to goes to any model.
+fn source_messages(records: &[MessageRecord], is_remote: bool, allowed: &[String]) -> Result<Vec<SourceMessage>> {
+    let read = |record: &MessageRecord| {
+        let mut message = SourceMessage::new(record.seq, &parse_stored(record)?);
+        message.local_only = record.local_only;
+        message.text = match record.local_only && is_remote {
+            true => String::new(),
+            false => facts::without_sensitive(&message.text, allowed).into_owned(),
+        };
+        Ok(message)
+    };
+    records.iter().map(read).collect()
 }

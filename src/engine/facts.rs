@@ -14,6 +14,7 @@ use crate::key;
 use crate::ports::{Check, Commit, Key, Query, Store};
 use crate::prompt_text::json_line;
 use crate::records::{AuditRecord, FactRecord, FactStatus};
+use crate::secrets::{LEFT_OUT, without_secrets};
 use serde::Serialize;
 use serde_json::json;
 
@@ -64,6 +65,7 @@ impl FactCounters {
             last_fact: numbers.fact.saturating_sub(1),
             last_audit: numbers.audit.saturating_sub(1),
             version: self.version + 1,
+            opted_in: self.opted_in.clone(),
         }
     }
 }
@@ -72,9 +74,13 @@ impl Engine {
     /// Writes a fact down on the user's word.
     ///
     /// # Errors
-    /// `invalid_argument`.
+    /// `invalid_argument`, also for a secret, and for a special category that the user did not agree to.
     pub async fn add_fact(&self, new: NewFact) -> Result<FactRecord> {
-        self.change_fact("ADD", &|existing, numbers, now| facts::explicit(&new, existing, numbers, now)).await
+        self.change_fact("ADD", &|existing, numbers, now| {
+            let written = facts::explicit(&new, existing, numbers, now)?;
+            self.allowed(written)
+        })
+        .await
     }
 
     /// Changes a fact on the user's word.
@@ -82,15 +88,23 @@ impl Engine {
     /// # Errors
     /// `not_found`, `invalid_argument`.
     pub async fn update_fact(&self, update: FactUpdate) -> Result<FactRecord> {
-        self.change_fact("UPDATE", &|existing, numbers, now| facts::edit(&update, existing, numbers, now)).await
+        self.change_fact("UPDATE", &|existing, numbers, now| {
+            let written = facts::edit(&update, existing, numbers, now)?;
+            self.allowed(written)
+        })
+        .await
     }
 
     /// Puts a proposed fact into use.
     ///
     /// # Errors
-    /// `not_found`.
+    /// `not_found`; `invalid_argument` as for [`Self::add_fact`].
     pub async fn approve_fact(&self, id: &str) -> Result<FactRecord> {
-        self.change_fact("UPDATE", &|existing, numbers, now| facts::approve(id, existing, numbers, now)).await
+        self.change_fact("UPDATE", &|existing, numbers, now| {
+            let written = facts::approve(id, existing, numbers, now)?;
+            self.allowed(written)
+        })
+        .await
     }
 
     /// Forgets a fact: its text is gone from every store, and a tombstone keeps it from being learned again.
@@ -126,19 +140,23 @@ impl Engine {
         self.existing_fact(id)
     }
 
-    /// Facts in use that fit a text, best first.
+    /// Facts in use that have to do with a text, best first: by words and, where there is an embedder, by vectors; of equals
+    /// the newer. A secret in the text goes to no embedder.
     pub async fn search_facts(&self, query: &str, top_k: u32) -> Result<Vec<FoundFact>> {
         self.ensure_open()?;
         self.refresh_facts().await?;
         let existing = self.all_facts();
-        let found = facts::similar(query, None, &existing, top_k as usize, None);
+        let vectors = self.fact_cosines(vec![(&without_secrets(query, LEFT_OUT), false)], &existing, true).await;
+        let cosines = vectors.as_ref().and_then(|vectors| vectors.first());
+        let cosine = |fact: &FactRecord| cosines?.get(&fact.id).copied();
+        let found = facts::search(query, &existing, top_k as usize, &cosine, self.now_ms());
         Ok(found
             .into_iter()
             .map(|neighbour| FoundFact { fact: neighbour.fact.clone(), score: neighbour.similarity })
             .collect())
     }
 
-    /// Every decision about a fact, oldest first.
+    /// Every decision about a fact and those that it replaced, oldest first.
     ///
     /// # Errors
     /// `not_found`.
@@ -146,8 +164,38 @@ impl Engine {
         self.ensure_open()?;
         self.refresh_facts().await?;
         self.existing_fact(id)?;
-        let entries = self.read_audit().await?;
-        Ok(entries.into_iter().map(|(_, entry)| entry).filter(|entry| entry.fact_id.as_deref() == Some(id)).collect())
+        let chain = self.replaced_by(id);
+        let entries = self.read_audit().await?.into_iter().map(|(_, entry)| entry);
+        Ok(entries.filter(|entry| entry.fact_id.as_ref().is_some_and(|id| chain.contains(id))).collect())
+    }
+
+    /// A fact and those that it replaced, the newest first.
+    fn replaced_by(&self, id: &str) -> Vec<String> {
+        let state = self.state.borrow();
+        let mut chain = vec![id.to_owned()];
+        while let Some(before) = chain.last().and_then(|id| state.facts.get(&fact_number(id)?)?.supersedes.clone())
+            && !chain.contains(&before)
+        {
+            chain.push(before);
+        }
+        chain
+    }
+
+    /// The newest entries of the log of decisions, newest first; `before`: only entries of lower numbers.
+    pub async fn fact_log(&self, limit: u32, before: Option<u32>) -> Result<Vec<AuditRecord>> {
+        self.ensure_open()?;
+        let entries = self.read_audit().await?.into_iter().map(|(_, entry)| entry).rev();
+        let wanted = entries.filter(|entry| before.is_none_or(|before| entry.number < before));
+        Ok(wanted.take(limit as usize).collect())
+    }
+
+    /// What is to be written, unless it may not be remembered.
+    fn allowed(&self, written: Written) -> Result<Written> {
+        let fact = &written.fact;
+        let key = fact.key.as_deref().unwrap_or_default();
+        let opted_in = self.opted_in();
+        facts::check_allowed(&[&fact.fact, &fact.subject, &fact.category, key], &fact.category, &opted_in)?;
+        Ok(written)
     }
 
     /// As [`Self::change_facts`], for a decision that ends in one fact.
@@ -238,6 +286,13 @@ impl Engine {
         self.state.borrow().facts.values().cloned().collect()
     }
 
+    /// All facts, for somebody elsewhere without those that stay on this device.
+    pub(super) fn facts_for(&self, is_remote: bool) -> Vec<FactRecord> {
+        let mut facts = self.all_facts();
+        facts.retain(|fact| !(is_remote && fact.local_only));
+        facts
+    }
+
     pub(super) fn existing_fact(&self, id: &str) -> Result<FactRecord> {
         let state = self.state.borrow();
         let fact = fact_number(id).and_then(|number| state.facts.get(&number));
@@ -253,11 +308,12 @@ impl Engine {
 
     /// The memory section of a context: all usable facts while they fit, else those that fit the question best; always
     /// in the order of their ids.
-    pub(super) fn memory_part(&self, cap: u32, question: &str) -> SystemPart {
-        let existing = self.all_facts();
+    pub(super) fn memory_part(&self, cap: u32, question: &str, is_remote: bool) -> SystemPart {
+        let existing = self.facts_for(is_remote);
         let counter = self.counter();
         let count = |text: &str| counter.count(text);
-        let policy = SelectionPolicy::new(cap, self.now_ms());
+        let min_score = self.options.policy.facts.min_score;
+        let policy = SelectionPolicy::new(cap, min_score, self.now_ms());
         let similarity = |fact: &FactRecord| facts::similarity(question, &fact.fact);
         let selection = facts::select(&existing, &policy, &similarity, &count);
         let items = selection
@@ -276,7 +332,11 @@ impl Engine {
         let dropped = selection
             .dropped
             .iter()
-            .map(|(id, tokens, _)| Dropped { id: (*id).to_owned(), tokens: *tokens, reason: "no_room" })
+            .map(|(id, tokens, score)| Dropped {
+                id: (*id).to_owned(),
+                tokens: *tokens,
+                reason: if *score < min_score { "below_floor" } else { "no_room" },
+            })
             .collect();
         SystemPart { text: facts::render_memory_block(&selection.facts), items, dropped, cap }
     }

@@ -87,6 +87,7 @@ impl Engine {
         self.sweep_leftovers().await?;
         loop {
             self.work_due_jobs().await?;
+            self.audit_facts_if_due().await?;
             self.ensure_open()?;
             if !self.grow_vector_graph() {
                 return self.count_later().await;
@@ -217,16 +218,13 @@ impl Engine {
         let now = self.now_ms();
         let state = self.state.borrow();
         let unsettled = state.unsettled.iter().filter_map(|id| state.conversation(id));
-        let waiting = unsettled.flat_map(|conversation| {
-            conversation
-                .jobs
-                .values()
-                .filter(|job| job.value.not_before > now && self.is_behind(&job.value, conversation))
+        let behind = unsettled.flat_map(|conversation| {
+            let jobs = conversation.jobs.values().map(|job| &job.value);
+            let may_run = |job: &&JobRecord| job.attempts < self.options.policy.limits.job_attempts;
+            let behind = jobs.filter(may_run).filter(|job| self.is_behind(job, conversation));
+            behind.map(|job| job.not_before.max(self.idle_at(job, conversation).unwrap_or(0.0)))
         });
-        waiting
-            .filter(|job| job.value.attempts < self.options.policy.limits.job_attempts)
-            .map(|job| job.value.not_before)
-            .min_by(f64::total_cmp)
+        behind.filter(|at| *at > now).min_by(f64::total_cmp)
     }
 
     /// Milliseconds until there may be work again: a failed job, or what an import left; `None` when nothing waits.
@@ -280,6 +278,15 @@ impl Engine {
         job.not_before <= now_ms
             && job.attempts < self.options.policy.limits.job_attempts
             && self.is_behind(job, conversation)
+            && self.idle_at(job, conversation).is_none_or(|at| at <= now_ms)
+    }
+
+    /// When a conversation counts as idle, where extraction waits for that or for more messages.
+    fn idle_at(&self, job: &JobRecord, conversation: &Conversation) -> Option<f64> {
+        let policy = &self.options.policy.facts;
+        let waits = job.kind == JobKind::Extract
+            && self.unread_user_messages(job, conversation) < policy.batch_messages as usize;
+        waits.then_some(conversation.stored.value.updated_at + policy.idle_ms)
     }
 
     /// Whether there is work that the job's record does not cover.
@@ -304,8 +311,7 @@ impl Engine {
                 self.host.model.is_some()
                     && self.options.policy.facts.extract
                     && record.remember
-                    && self.unread_user_messages(job, conversation)
-                        >= self.options.policy.facts.batch_messages.max(1) as usize
+                    && self.unread_user_messages(job, conversation) > 0
             }
         }
     }

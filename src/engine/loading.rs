@@ -535,6 +535,7 @@ fn indexed(index: &mut MessageIndex, conversation: u32, record: &MessageRecord, 
     message.parent_seq = record.parent_seq;
     message.has_text = has_text;
     message.imported = record.imported;
+    message.local_only = record.local_only;
     message.is_removed = record.removed;
     if has_text && is_active {
         message.set_document(index.add(&document_of(conversation, record)));

@@ -40,13 +40,16 @@ impl EmbeddedParts {
 impl State {
     /// Notes which messages of a range should have a vector and have none. `has` is asked of rising positions.
     pub(crate) fn note_missing_vectors(&mut self, id: &str, from: Seq, to: Seq, has: &mut dyn FnMut(Seq) -> bool) {
+        let embeds_elsewhere = self.embeds_elsewhere;
         let Some(conversation) = self.conversations.get_mut(id) else { return };
         let job = conversation.jobs.get(&JobKind::Embed);
         let refused = job.map(|job| job.value.skipped.as_slice()).unwrap_or_default();
         let mut missing = Vec::new();
         for seq in from..=to {
             let has_vector = has(seq);
-            let is_wanted = conversation.message(seq).is_some_and(|message| message.has_text && !message.is_removed);
+            let is_wanted = conversation.message(seq).is_some_and(|message| {
+                message.has_text && !message.is_removed && !(message.local_only && embeds_elsewhere)
+            });
             if is_wanted && !has_vector && refused.binary_search(&seq).is_err() {
                 missing.push(seq);
             }

@@ -168,7 +168,8 @@ impl Engine {
         let said: Vec<Seq> = {
             let state = self.state.borrow();
             let message = |seq: &Seq| state.conversation(id).and_then(|found| found.message(*seq));
-            let is_said = |seq: &Seq| message(seq).is_some_and(|one| one.role == Role::User && one.has_text);
+            let is_said =
+                |seq: &Seq| message(seq).is_some_and(|one| one.role == Role::User && one.has_text && !one.local_only);
             path.iter().copied().filter(is_said).collect()
         };
         for seq in said {

@@ -14,6 +14,7 @@ use crate::ports::{Check, Key, Record, Store};
 use crate::records::{JobKind, MessageRecord, MessageStatus};
 use crate::retrieval::{GroupRequest, MessageGroup, Present, Range, expand_without};
 use crate::retrieval::{Hit, MessageFilter, Scores, SearchRequest, SearchResult};
+use crate::secrets::{LEFT_OUT, without_secrets};
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::sorting;
 use serde::Serialize;
@@ -123,6 +124,10 @@ pub struct RecalledHit {
 /// What a search for evidence is given.
 pub(super) struct EvidenceRequest<'a> {
     pub(super) text: &'a str,
+    /// What is found leaves the device.
+    pub(super) is_remote: bool,
+    /// The text itself is to stay on this device.
+    pub(super) is_local: bool,
     /// Only this conversation.
     pub(super) only: Option<&'a str>,
     /// The conversation that counts as the same.
@@ -197,6 +202,8 @@ impl Engine {
             let evidence = self
                 .find_evidence(EvidenceRequest {
                     text: &text,
+                    is_remote: false,
+                    is_local: false,
                     only,
                     current: only,
                     shown_from_seq: Seq::MAX,
@@ -288,7 +295,7 @@ impl Engine {
 
     /// Searches, expands hits to groups, reads their messages, and drops what says the same again.
     pub(super) async fn find_evidence(&self, request: EvidenceRequest<'_>) -> Result<Evidence> {
-        let (vector, embedding_error) = match self.query_vector(request.text).await {
+        let (vector, embedding_error) = match self.query_vector(&request).await {
             Ok(vector) => (vector, None),
             Err(error) if error.code == Code::Closed => return Err(error),
             Err(error) => (None, Some(error)),
@@ -321,14 +328,18 @@ impl Engine {
         Ok(evidence)
     }
 
-    async fn query_vector(&self, text: &str) -> Result<Option<Vec<f32>>> {
+    async fn query_vector(&self, request: &EvidenceRequest<'_>) -> Result<Option<Vec<f32>>> {
+        let text = request.text;
         let Some(embedder) = self.host.embedder.clone() else { return Ok(None) };
+        if request.is_local && embedder.is_remote() {
+            return Ok(None);
+        }
         let has_vectors = self.state.borrow().index.vectors().is_some_and(|vectors| !vectors.is_empty());
         if text.trim().is_empty() || !has_vectors {
             return Ok(None);
         }
         let embedded = text.char_indices().nth(EMBEDDED_CHARACTERS).map_or(text, |(end, _)| &text[..end]);
-        self.embed_question(&*embedder, embedded.to_owned()).await
+        self.embed_question(&*embedder, without_secrets(embedded, LEFT_OUT).into_owned()).await
     }
 
     fn search(&self, request: &EvidenceRequest<'_>, vector: Option<&[f32]>) -> Result<SearchResult> {
@@ -343,7 +354,8 @@ impl Engine {
         let is_open = |conversation: u32| open.get(conversation as usize).copied().flatten();
         let admits = |conversation: u32, seq: Seq| {
             !(Some(conversation) == current && seq >= request.shown_from_seq)
-                && is_open(conversation).is_some_and(|found| found.is_active(seq))
+                && is_open(conversation)
+                    .is_some_and(|found| found.is_active(seq) && !(request.is_remote && found.is_local(seq)))
         };
         let filter = request.filter;
         state.index.search(&SearchRequest {
@@ -397,6 +409,7 @@ impl Engine {
             let Some(found) = state.numbered(group.conversation) else { continue };
             let seqs = group.seqs.iter_mut().chain(group.hits.iter_mut().map(|hit| &mut hit.seq));
             seqs.for_each(|seq| *seq = found.at_place(*seq));
+            group.seqs.retain(|seq| !(request.is_remote && found.is_local(*seq)));
         }
         groups
     }

@@ -46,6 +46,7 @@ impl FromFields for BackupConversation {
                 active_leaf: fields.take("activeLeaf"),
                 removed: 0,
                 imported_until_seq: fields.take_or("importedUntilSeq", 0),
+                has_local: false,
                 source: fields.take("source"),
                 import_hash: fields.take("importHash"),
             },
@@ -64,6 +65,7 @@ pub(super) struct BackupMessage {
     pub(super) raw: String,
     pub(super) created_at: f64,
     pub(super) imported: bool,
+    pub(super) local_only: bool,
     pub(super) removed: bool,
     pub(super) status: MessageStatus,
 }
@@ -84,6 +86,7 @@ impl FromFields for BackupMessage {
             raw,
             created_at,
             imported: fields.take_or("imported", false),
+            local_only: fields.take_or("localOnly", false),
             removed,
             status: fields.take_or("status", MessageStatus::Complete),
         }
@@ -252,6 +255,7 @@ impl Engine {
         let record = self.restored_message(&id, message, seq, parent_seq, is_imported)?;
         current.ids.push(crate::hash::fnv1a(record.id.bytes()));
         current.record.tokens += u64::from(record.tokens);
+        current.record.has_local |= record.local_only;
         restore.report.messages += 1;
         let located = MessageIdRecord { seq, content_hash: record.content_hash.clone() };
         restore.stage(Store::Messages, key![id.as_str(), seq], encode(&record)?);
@@ -285,6 +289,7 @@ impl Engine {
         record.parent_seq = parent_seq;
         record.created_at = message.created_at;
         record.imported = is_imported;
+        record.local_only = message.local_only;
         record.status = match message.status {
             MessageStatus::Complete => MessageStatus::Complete,
             // Nobody is there to go on with it.

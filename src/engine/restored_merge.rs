@@ -50,6 +50,8 @@ pub(super) struct Merge {
     added_parents: Vec<Seq>,
     tokens: u64,
     newest_at: f64,
+    /// A message of it stays on this device.
+    has_local: bool,
     /// Each message of the file here; index + 1 is its position there.
     places: Vec<Seq>,
     /// So far every position held the same message, here and in the file.
@@ -129,6 +131,7 @@ impl Engine {
             added_parents: Vec::new(),
             tokens: 0,
             newest_at: before.updated_at,
+            has_local: false,
             places: Vec::new(),
             is_aligned: true,
             before,
@@ -171,6 +174,7 @@ impl Engine {
         merge.places.push(seq);
         merge.tokens += u64::from(record.tokens);
         merge.newest_at = merge.newest_at.max(record.created_at);
+        merge.has_local |= record.local_only;
         let located = MessageIdRecord { seq, content_hash: record.content_hash.clone() };
         let body = encode(&record)?;
         restore.added += 1;
@@ -235,6 +239,7 @@ impl Engine {
         record.last_seq = last_seq;
         record.tokens += merge.tokens;
         record.updated_at = merge.newest_at;
+        record.has_local |= merge.has_local;
         record.imported_until_seq = last_seq;
         record.first_text = record.first_text.or_else(|| current.record.first_text.clone());
         let job_place = (Store::Jobs, job_key(JobKind::Extract, &id));

@@ -74,6 +74,8 @@ impl Engine {
             active_leaf: None,
             removed: 0,
             imported_until_seq: 0,
+            // It may.
+            has_local: true,
             source: None,
             import_hash: None,
         })

@@ -20,7 +20,8 @@ use crate::records::{
     ConversationRecord, EmbeddingRecord, JobRecord, MessageRecord, MessageStatus, SegmentKind, SegmentRecord,
     SegmentRun,
 };
-use crate::retrieval::{Digest, digest, searchable_text};
+use crate::retrieval::{Digest, Document, digest, searchable_text};
+use crate::secrets::without_secrets;
 use crate::segments::{
     RowDocument, RowPlace, Stretch, Table, TableBuilder, TableRow, Wanted, merge_due, row_places_from_bytes,
     row_places_to_bytes, stretches,
@@ -286,8 +287,9 @@ impl Engine {
         let state = self.state.borrow();
         let analyzer = state.index.analyzer();
         let kept = is_indexed(record).then(|| {
-            lexical.add(analyzer, &searchable_text(&document_of(0, record)));
-            digest(analyzer, record.text.as_str())
+            let text = without_secrets(&record.text, " ");
+            lexical.add(analyzer, &searchable_text(&Document { text: &text, ..document_of(0, record) }));
+            digest(analyzer, &text)
         });
         let document = kept.as_ref().map(|Digest { asks, told, imprint }| RowDocument {
             speaker: record.name.as_deref(),
@@ -307,6 +309,7 @@ impl Engine {
                 variable: record.variable,
                 opens_group: record.opens_group,
                 imported: record.imported,
+                local_only: record.local_only,
                 is_removed: record.removed,
                 document,
             },

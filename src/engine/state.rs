@@ -29,6 +29,8 @@ pub(crate) struct State {
     pub(crate) index: MessageIndex,
     /// Facts by number.
     pub(crate) facts: SortedMap<u32, FactRecord>,
+    /// Vectors of facts, by number, each with the fingerprint that it was made of.
+    pub(crate) fact_vectors: SortedMap<u32, (String, Vec<f32>)>,
     /// Counters of facts and audit; its record is the lock of every change of facts.
     pub(crate) fact_counters: Option<Stored<FactCounters>>,
     /// Calls and tokens per purpose.
@@ -37,6 +39,8 @@ pub(crate) struct State {
     pub(crate) positions: u64,
     /// Number of the newest conversation met.
     pub(crate) born: u32,
+    /// Messages that stay on this device have no vector: the embedder is elsewhere.
+    pub(crate) embeds_elsewhere: bool,
 }
 
 impl State {
@@ -50,10 +54,12 @@ impl State {
             conversation_ids: Vec::new(),
             index: MessageIndex::new(Analyzer::new(host.normalize), vectors),
             facts: SortedMap::new(),
+            fact_vectors: SortedMap::new(),
             fact_counters: None,
             spending: Spending::default(),
             positions: 0,
             born: 0,
+            embeds_elsewhere: host.embedder.as_ref().is_some_and(|embedder| embedder.is_remote()),
         }
     }
 
@@ -113,6 +119,9 @@ impl State {
     /// Takes a fact in, new or changed.
     pub(crate) fn put_fact(&mut self, fact: FactRecord) {
         if let Some(number) = fact_number(&fact.id) {
+            if self.fact_vectors.get(&number).is_some_and(|(print, _)| *print != fact.fingerprint) {
+                self.fact_vectors.remove(&number);
+            }
             self.facts.insert(number, fact);
         }
     }
@@ -199,6 +208,11 @@ impl Conversation {
         self.summary.as_ref().map_or(0, |head| head.value.summarized_until_seq)
     }
 
+    /// Whether a message stays on this device.
+    pub(crate) fn is_local(&self, seq: Seq) -> bool {
+        self.message(seq).is_some_and(|message| message.local_only)
+    }
+
     /// The metadata of one message.
     pub(crate) fn message(&self, seq: Seq) -> Option<&MessageMeta> {
         self.messages.get(usize::try_from(seq).ok()?.checked_sub(1)?)
@@ -232,6 +246,8 @@ pub(crate) struct MessageMeta {
     pub(crate) has_text: bool,
     /// It came from an import.
     pub(crate) imported: bool,
+    /// It stays on this device.
+    pub(crate) local_only: bool,
     /// Only its position is left.
     pub(crate) is_removed: bool,
 }
@@ -252,6 +268,7 @@ impl MessageMeta {
             opens_group: false,
             has_text: false,
             imported: false,
+            local_only: false,
             is_removed: false,
         }
     }
@@ -306,6 +323,9 @@ pub(crate) struct FactCounters {
     pub(crate) last_audit: u32,
     /// Rises with every change.
     pub(crate) version: u32,
+    /// Special categories that the user agreed to have remembered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) opted_in: Vec<String>,
 }
 
 impl FromFields for FactCounters {
@@ -314,6 +334,7 @@ impl FromFields for FactCounters {
             last_fact: fields.take("lastFact"),
             last_audit: fields.take("lastAudit"),
             version: fields.take("version"),
+            opted_in: fields.take_or("optedIn", Vec::new()),
         }
     }
 }

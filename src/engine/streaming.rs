@@ -135,6 +135,7 @@ impl Engine {
         record.id.clone_from(&before.id);
         record.parent_seq = before.parent_seq;
         record.created_at = before.created_at;
+        record.local_only = before.local_only;
         (record.tokens, record.variable) = (before.tokens, before.variable);
         record.status = update.status;
         if has_ended || self.is_count_due(before, raw.len()) {

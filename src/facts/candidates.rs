@@ -4,7 +4,8 @@ use super::evidence::{is_quoted, is_supported};
 use super::extract::SourceMessage;
 use super::fingerprint::is_buried;
 use super::{
-    LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint, has_secret, sensitive_category,
+    LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint, is_instruction, own_words,
+    sensitive_category,
 };
 use crate::config::FactPolicy;
 use crate::error::{Error, Result};
@@ -13,6 +14,7 @@ use crate::message::{Role, Seq};
 use crate::model_answer;
 use crate::prompt_text::single_line;
 use crate::records::{FactRecord, FactStatus, Trust};
+use crate::secrets::has_secret;
 use crate::sorting;
 use serde_json::{Map, Value};
 
@@ -30,6 +32,8 @@ pub enum CandidateKind {
     Statement,
     /// The model concluded it.
     Inference,
+    /// It stands in what the user pasted, quoted or forwarded ([`own_words`]): anybody may have written it.
+    Quotation,
 }
 
 impl CandidateKind {
@@ -39,6 +43,7 @@ impl CandidateKind {
         match self {
             Self::Statement => "statement",
             Self::Inference => "inference",
+            Self::Quotation => "quotation",
         }
     }
 
@@ -48,6 +53,7 @@ impl CandidateKind {
         match self {
             Self::Statement => Trust::UserStated,
             Self::Inference => Trust::AssistantInferred,
+            Self::Quotation => Trust::External,
         }
     }
 }
@@ -69,6 +75,10 @@ pub struct Candidate {
     pub seq: Seq,
     /// How it follows.
     pub kind: CandidateKind,
+    /// It reads like an instruction ([`is_instruction`]): it waits for the user's approval.
+    pub is_flagged: bool,
+    /// Its message stays on this device, so the fact does.
+    pub local_only: bool,
     /// [`fingerprint`] of the fact.
     pub fingerprint: String,
 }
@@ -76,8 +86,8 @@ pub struct Candidate {
 /// The candidates of an extracting model's answer, and what was refused of it. `messages` are those of the request,
 /// `existing` all facts of the user, the forgotten ones too.
 ///
-/// A candidate that is called a statement but whose quote does not bear it becomes an inference, which is not put into
-/// prompts by itself. The same fact twice is merged into the more confident one; of two values for one key the later
+/// A candidate that is called a statement but whose quote does not bear it, or that reads like an instruction, becomes an
+/// inference, and one from a pasted text a quotation: neither is put into prompts by itself. The same fact twice is merged into the more confident one; of two values for one key the later
 /// message's stays.
 ///
 /// # Errors
@@ -151,10 +161,7 @@ fn candidate(
         .iter()
         .find(|message| Some(message.seq) == seq && message.role == Role::User)
         .ok_or(RejectionReason::UnknownMessage)?;
-    if !is_quoted(&quote, &message.text) {
-        return Err(RejectionReason::Quote);
-    }
-    if has_secret(&fact) || has_secret(&quote) {
+    if has_secret(&fact).or_else(|| has_secret(&quote)).is_some() {
         return Err(RejectionReason::Secret);
     }
     if sensitive_category(&fact, &policy.categories)
@@ -163,15 +170,33 @@ fn candidate(
     {
         return Err(RejectionReason::Sensitive);
     }
+    if !is_quoted(&quote, &message.text) {
+        return Err(RejectionReason::Quote);
+    }
     let fingerprint = fingerprint(&fact);
     let is_tombstone = |known: &&FactRecord| known.status == FactStatus::Forgotten;
     if existing.iter().filter(is_tombstone).any(|known| is_buried(&known.fingerprint, &fingerprint)) {
         return Err(RejectionReason::Forgotten);
     }
-    let is_borne = is_statement && is_supported(&fact, &quote);
-    let kind = if is_borne { CandidateKind::Statement } else { CandidateKind::Inference };
+    let is_flagged = is_instruction(&fact) || is_instruction(&quote);
+    let kind = match is_quoted(&quote, &own_words(&message.text)) {
+        false => CandidateKind::Quotation,
+        true if is_statement && !is_flagged && is_supported(&fact, &quote) => CandidateKind::Statement,
+        true => CandidateKind::Inference,
+    };
     let key = map.get("key").and_then(Value::as_str).and_then(key_of);
-    Ok(Candidate { fact, category, key, confidence, quote, seq: message.seq, kind, fingerprint })
+    Ok(Candidate {
+        fact,
+        category,
+        key,
+        confidence,
+        quote,
+        seq: message.seq,
+        kind,
+        is_flagged,
+        local_only: message.local_only,
+        fingerprint,
+    })
 }
 
 fn confidence_of(map: &Map<String, Value>) -> std::result::Result<f64, RejectionReason> {

@@ -59,10 +59,12 @@ pub(super) struct Draft<'a> {
     changed: SortedMap<String, FactRecord>,
     changes: Changes,
     now_ms: f64,
+    by: &'static str,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(existing: &'a [FactRecord], numbers: Numbers, now_ms: f64) -> Self {
+    /// `by`: see [`AuditRecord::by`].
+    pub(super) fn new(existing: &'a [FactRecord], numbers: Numbers, now_ms: f64, by: &'static str) -> Self {
         Self {
             existing: existing.iter().map(|fact| (fact.id.as_str(), fact)).collect(),
             changed: SortedMap::new(),
@@ -74,6 +76,7 @@ impl<'a> Draft<'a> {
                 numbers,
             },
             now_ms,
+            by,
         }
     }
 
@@ -133,6 +136,7 @@ impl<'a> Draft<'a> {
             number: self.changes.numbers.audit,
             at: self.now_ms,
             operation: operation.to_owned(),
+            by: Some(self.by.to_owned()),
             fact_id: fact_id.map(str::to_owned),
             before,
             after,
@@ -181,7 +185,7 @@ pub struct ApplyInput<'a> {
 /// and what they would replace stays active until they are approved. A NOOP adds the message to the known fact's sources.
 #[must_use]
 pub fn apply(input: &ApplyInput<'_>) -> Changes {
-    let mut draft = Draft::new(input.existing, input.numbers, input.now_ms);
+    let mut draft = Draft::new(input.existing, input.numbers, input.now_ms, "model");
     for rejection in input.rejections {
         draft.audit("REJECT", rejection.target.as_deref(), None, None, Some(rejection.reason.as_str()));
     }
@@ -204,13 +208,24 @@ pub fn apply(input: &ApplyInput<'_>) -> Changes {
 /// any more, and what the user confirmed, stays as it is.
 #[must_use]
 pub fn withdraw(ids: &[String], existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Changes {
-    let mut draft = Draft::new(existing, numbers, now_ms);
+    let mut draft = Draft::new(existing, numbers, now_ms, "user");
     for id in ids {
         let is_withdrawn = |fact: &&FactRecord| is_current(fact) && fact.trust < Trust::UserConfirmed;
         if let Some(fact) = draft.get(id).filter(is_withdrawn).cloned() {
             draft.set_status(id, FactStatus::Deleted);
             draft.audit("DELETE", Some(id), Some(fact.fact), None, Some("edited"));
         }
+    }
+    draft.finish()
+}
+
+/// Takes facts out of use until the user approves them, each for a reason.
+#[must_use]
+pub fn review(withheld: &[(&str, &str)], existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Changes {
+    let mut draft = Draft::new(existing, numbers, now_ms, "audit");
+    for (id, reason) in withheld {
+        draft.set_status(id, FactStatus::Proposed);
+        draft.audit("REVIEW", Some(id), None, None, Some(reason));
     }
     draft.finish()
 }
@@ -273,6 +288,7 @@ fn add(
 ) {
     let id = draft.next_fact_id();
     let old = replaced.as_ref();
+    let waits = policy.review || candidate.is_flagged;
     let fact = FactRecord {
         id: id.clone(),
         key: candidate.key.clone().or_else(|| old.and_then(|old| old.key.clone())),
@@ -281,7 +297,7 @@ fn add(
         fact: candidate.fact.clone(),
         confidence: candidate.confidence,
         trust: candidate.kind.trust(),
-        status: if policy.review { FactStatus::Proposed } else { FactStatus::Active },
+        status: if waits { FactStatus::Proposed } else { FactStatus::Active },
         source: FactSource {
             kind: candidate.kind.as_str().to_owned(),
             conversation_id: Some(conversation_id.to_owned()),
@@ -291,6 +307,7 @@ fn add(
         supersedes: old.map(|old| old.id.clone()),
         fingerprint: candidate.fingerprint.clone(),
         pinned: old.is_some_and(|old| old.pinned),
+        local_only: candidate.local_only || old.is_some_and(|old| old.local_only),
         expires_at: None,
         access_count: old.map_or(0, |old| old.access_count),
         last_accessed_at: old.and_then(|old| old.last_accessed_at),
@@ -298,13 +315,13 @@ fn add(
         updated_at: draft.now_ms(),
     };
     if let Some(old) = old
-        && (!policy.review || old.status == FactStatus::Proposed)
+        && (!waits || old.status == FactStatus::Proposed)
     {
         draft.set_status(&old.id, FactStatus::Superseded);
     }
     draft.put(fact);
     draft.link(&id, conversation_id, candidate.seq);
     let operation = if old.is_some() { "UPDATE" } else { "ADD" };
-    let reason = policy.review.then_some("proposed");
+    let reason = waits.then_some(if candidate.is_flagged { "instruction" } else { "proposed" });
     draft.audit(operation, Some(&id), replaced.map(|old| old.fact), Some(candidate.fact.clone()), reason);
 }

@@ -1,9 +1,9 @@
 //! Whether a message really says what a model claims that it says.
 
-use super::fingerprint::{narrow, normalized};
+use super::fingerprint::normalized;
 use super::similarity::{stem, terms};
 use crate::lexical::push_lower;
-use crate::prompt_text::is_hidden;
+use crate::prompt_text::{is_hidden, narrow};
 
 /// Words that frame a fact about the user without being its content, in the languages in which users write: a fact is not
 /// worth more or less for them. One beside the other by language: English, German, Spanish, French, Portuguese, Italian,

@@ -2,10 +2,13 @@
 
 use super::changes::{Changes, Draft, Numbers};
 use super::fingerprint::buried;
-use super::{LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_current};
+use super::{
+    LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_current, sensitive_categories, sensitive_category,
+};
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::records::{FactRecord, FactSource, FactStatus, Trust};
+use crate::secrets::has_secret;
 
 /// A fact as the user writes it down (`facts.add`).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +25,8 @@ pub struct FactWrite {
     pub expires_at: Option<f64>,
     /// Injected before others, and never dropped for relevance. False by default.
     pub pinned: Option<bool>,
+    /// No model elsewhere is shown it. False by default.
+    pub local_only: Option<bool>,
 }
 
 impl FromFields for FactWrite {
@@ -35,6 +40,7 @@ impl FromFields for FactWrite {
             subject: fields.take("subject"),
             expires_at: fields.take("expiresAt"),
             pinned: fields.take("pinned"),
+            local_only: fields.take("localOnly"),
         }
     }
 }
@@ -56,6 +62,8 @@ pub struct FactEdit {
     pub expires_at: Option<Option<f64>>,
     /// Pinned or not.
     pub pinned: Option<bool>,
+    /// Kept on this device or not.
+    pub local_only: Option<bool>,
 }
 
 impl FromFields for FactEdit {
@@ -70,6 +78,7 @@ impl FromFields for FactEdit {
             subject: fields.take("subject"),
             expires_at: fields.given("expiresAt"),
             pinned: fields.take("pinned"),
+            local_only: fields.take("localOnly"),
         }
     }
 }
@@ -97,7 +106,7 @@ pub fn explicit(write: &FactWrite, existing: &[FactRecord], numbers: Numbers, no
     checked_time(write.expires_at)?;
     let subject = write.subject.clone().unwrap_or_else(|| "user".to_owned());
     let print = fingerprint(&text);
-    let mut draft = Draft::new(existing, numbers, now_ms);
+    let mut draft = Draft::new(existing, numbers, now_ms, "user");
     let same = draft.find_current(|fact| fact.fingerprint == print && fact.subject == subject).cloned();
     if let Some(same) = same {
         return Ok(confirm(draft, &same, write, text));
@@ -117,6 +126,7 @@ pub fn explicit(write: &FactWrite, existing: &[FactRecord], numbers: Numbers, no
         supersedes: by_key.as_ref().map(|old| old.id.clone()),
         fingerprint: print,
         pinned: write.pinned.unwrap_or_else(|| by_key.as_ref().is_some_and(|old| old.pinned)),
+        local_only: write.local_only.unwrap_or_else(|| by_key.as_ref().is_some_and(|old| old.local_only)),
         expires_at: write.expires_at,
         access_count: by_key.as_ref().map_or(0, |old| old.access_count),
         last_accessed_at: by_key.as_ref().and_then(|old| old.last_accessed_at),
@@ -148,6 +158,7 @@ fn confirm(mut draft: Draft<'_>, same: &FactRecord, write: &FactWrite, text: Str
     fact.key = write.key.clone().or(fact.key);
     fact.expires_at = write.expires_at.or(fact.expires_at);
     fact.pinned = write.pinned.unwrap_or(fact.pinned);
+    fact.local_only = write.local_only.unwrap_or(fact.local_only);
     if fact == *same {
         return Written { fact, changes: draft.finish() };
     }
@@ -168,7 +179,7 @@ fn confirm(mut draft: Draft<'_>, same: &FactRecord, write: &FactWrite, text: Str
 /// [`Code::NotFound`] for an id that is not there, was forgotten or is no longer in use; [`Code::InvalidArgument`] as in
 /// [`explicit`].
 pub fn edit(change: &FactEdit, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
-    let mut draft = Draft::new(existing, numbers, now_ms);
+    let mut draft = Draft::new(existing, numbers, now_ms, "user");
     let id = change.id.as_str();
     let before = current(&draft, id)?;
     let mut fact = before.clone();
@@ -191,6 +202,7 @@ pub fn edit(change: &FactEdit, existing: &[FactRecord], numbers: Numbers, now_ms
         fact.subject.clone_from(subject);
     }
     fact.pinned = change.pinned.unwrap_or(fact.pinned);
+    fact.local_only = change.local_only.unwrap_or(fact.local_only);
     if fact == before {
         return Ok(Written { fact, changes: draft.finish() });
     }
@@ -213,7 +225,7 @@ pub fn edit(change: &FactEdit, existing: &[FactRecord], numbers: Numbers, now_ms
 /// # Errors
 /// [`Code::NotFound`] for an id that is not there, was forgotten or is no longer in use.
 pub fn approve(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
-    let mut draft = Draft::new(existing, numbers, now_ms);
+    let mut draft = Draft::new(existing, numbers, now_ms, "user");
     let before = current(&draft, id)?;
     if before.status == FactStatus::Active && before.trust == Trust::UserConfirmed {
         return Ok(Written { fact: before, changes: draft.finish() });
@@ -235,7 +247,7 @@ pub fn approve(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64)
 /// # Errors
 /// [`Code::NotFound`] for an id that is not there.
 pub fn forget(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Changes> {
-    let mut draft = Draft::new(existing, numbers, now_ms);
+    let mut draft = Draft::new(existing, numbers, now_ms, "user");
     let mut next = Some(draft.get(id).ok_or_else(|| unknown(id))?.id.clone());
     while let Some(fact) = next.and_then(|id| draft.get(&id).cloned()) {
         if fact.status == FactStatus::Forgotten {
@@ -279,11 +291,36 @@ fn tombstone(fact: &FactRecord, kind: &str, now_ms: f64) -> FactRecord {
         supersedes: None,
         fingerprint: buried(&fact.fingerprint, key),
         pinned: false,
+        local_only: false,
         expires_at: None,
         access_count: 0,
         last_accessed_at: None,
         created_at: fact.created_at,
         updated_at: now_ms,
+    }
+}
+
+/// Refuses what may not be remembered, whoever writes it: a secret, and a special category of personal data that is not
+/// among `allowed`. `texts` are those of the fact, `category` is its own.
+///
+/// # Errors
+/// [`Code::InvalidArgument`], naming the kind, never the text.
+pub fn check_allowed(texts: &[&str], category: &str, allowed: &[String]) -> Result<()> {
+    if let Some(kind) = texts.iter().find_map(|text| has_secret(text)) {
+        return Err(Error::invalid_argument(format!(
+            "the fact holds a secret ({}); secrets are never remembered, leave it out",
+            kind.as_str()
+        )));
+    }
+    let told = || texts.iter().find_map(|text| sensitive_category(text, allowed));
+    let named = sensitive_categories().find(|name| {
+        category.eq_ignore_ascii_case(name) && !allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
+    });
+    match named.or_else(told) {
+        Some(name) => Err(Error::invalid_argument(format!(
+            "the fact is about {name}, which is only remembered once the user agreed; call facts.optIn(\"{name}\") first"
+        ))),
+        None => Ok(()),
     }
 }
 

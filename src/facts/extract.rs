@@ -7,6 +7,7 @@ use crate::message::{Message, Part, Role, Seq};
 use crate::ports::{ModelRequest, Purpose};
 use crate::prompt_text::{json_line, push_quoted, strip_injected, strip_reasoning};
 use crate::records::{FactRecord, FactStatus};
+use crate::secrets::{LEFT_OUT, without_secrets};
 use serde_json::json;
 
 /// Longest user message that is shown whole, in characters: the first 6,000 and the last 2,000 of a longer one are.
@@ -25,8 +26,10 @@ pub struct SourceMessage {
     pub seq: Seq,
     /// Who speaks. Only what the user said is a source.
     pub role: Role,
-    /// The text parts, without reasoning, tool results and our own injected blocks.
+    /// The text parts, without reasoning, tool results, secrets and our own injected blocks.
     pub text: String,
+    /// It stays on this device; set by the caller.
+    pub local_only: bool,
 }
 
 impl SourceMessage {
@@ -48,7 +51,8 @@ impl SourceMessage {
             Role::Assistant => strip_reasoning(&joined).into_owned(),
             Role::System | Role::Tool => String::new(),
         };
-        Self { seq, role: message.role, text }
+        let text = without_secrets(&text, LEFT_OUT).into_owned();
+        Self { seq, role: message.role, text, local_only: false }
     }
 
     fn is_source(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The fingerprint of a fact: what repetitions and tombstones are recognised by.
 
 use crate::lexical::lowercase;
-use crate::prompt_text::is_hidden;
+use crate::prompt_text::{is_hidden, narrow};
 
 /// 64-bit FNV-1a over the UTF-8 of the normalised text, as 16 hexadecimal digits.
 ///
@@ -59,17 +59,6 @@ pub(super) fn normalized(text: &str) -> String {
     }
     out.truncate(out.trim_end().len());
     out
-}
-
-/// Full-width ASCII as ASCII.
-pub(super) fn narrow(character: char) -> char {
-    match character {
-        '\u{FF01}'..='\u{FF5E}' => {
-            u32::from(character).checked_sub(0xFEE0).and_then(char::from_u32).unwrap_or(character)
-        }
-        '\u{3000}' => ' ',
-        other => other,
-    }
 }
 
 fn is_sentence_punctuation(character: char) -> bool {

@@ -6,6 +6,7 @@
 //! the records of one transaction. What a model answers is checked against the messages it came from; trust is decided
 //! here, never by a model.
 
+mod audit;
 mod block;
 mod candidates;
 mod changes;
@@ -13,24 +14,27 @@ mod evidence;
 mod explicit;
 mod extract;
 mod fingerprint;
+mod instructions;
 mod judge;
-mod secrets;
+mod own_words;
 mod selection;
 mod sensitive;
 mod similarity;
 
+pub use audit::{Finding, FindingKind, audit_request, findings, parse_findings, withheld};
 pub use block::{memory_item, parse_memory_block, render_memory_block};
 pub use candidates::{Candidate, CandidateKind, parse_candidates};
-pub use changes::{ApplyInput, Changes, Numbers, SourceLink, apply, withdraw};
+pub use changes::{ApplyInput, Changes, Numbers, SourceLink, apply, review, withdraw};
 pub use evidence::{is_quoted, is_supported};
-pub use explicit::{FactEdit, FactWrite, Written, approve, edit, erased, explicit, forget, is_erased};
+pub use explicit::{FactEdit, FactWrite, Written, approve, check_allowed, edit, erased, explicit, forget, is_erased};
 pub use extract::{Extraction, SourceMessage, extract_request};
 pub use fingerprint::{fingerprint, is_buried, is_tombstone_print};
+pub use instructions::is_instruction;
 pub use judge::{Decision, FactOperation, JudgeItem, Resolution, judge_request, parse_operations, resolve};
-pub use secrets::has_secret;
+pub use own_words::own_words;
 pub use selection::{Selection, SelectionPolicy, fact_score, select};
-pub use sensitive::sensitive_category;
-pub use similarity::{DenseSimilarity, Neighbour, similar, similarity};
+pub use sensitive::{is_of_category, sensitive_categories, sensitive_category, without_sensitive};
+pub use similarity::{DenseSimilarity, Neighbour, search, similar, similarity};
 
 use crate::records::{FactRecord, FactStatus};
 

@@ -11,6 +11,8 @@ use crate::sorting;
 pub struct SelectionPolicy {
     /// Most tokens of the rendered block.
     pub cap_tokens: u32,
+    /// Where not all fit, facts below this score are left out unless they are pinned, 0 to 1.
+    pub min_score: f64,
     /// Facts below this trust are never chosen.
     pub min_trust: Trust,
     /// The time, milliseconds since 1970.
@@ -20,8 +22,8 @@ pub struct SelectionPolicy {
 impl SelectionPolicy {
     /// What the user stated or confirmed, within a cap.
     #[must_use]
-    pub fn new(cap_tokens: u32, now_ms: f64) -> Self {
-        Self { cap_tokens, min_trust: Trust::UserStated, now_ms }
+    pub fn new(cap_tokens: u32, min_score: f64, now_ms: f64) -> Self {
+        Self { cap_tokens, min_score, min_trust: Trust::UserStated, now_ms }
     }
 }
 
@@ -32,7 +34,7 @@ pub struct Selection<'a> {
     pub facts: Vec<&'a FactRecord>,
     /// Each chosen fact's score, in the same order. All 1 where everything fitted.
     pub scores: Vec<f64>,
-    /// Usable, but there was no room: id, tokens and score, best first.
+    /// Usable, but without room or below the floor: id, tokens and score, best first.
     pub dropped: Vec<(&'a str, u32, f64)>,
     /// Tokens of the rendered block.
     pub tokens: u32,
@@ -54,7 +56,7 @@ pub fn fact_score(fact: &FactRecord, similarity: f64, most_accesses: u32, now_ms
 }
 
 /// Chooses the facts of a context: all that are usable while they fit the cap, so that the block stays the same from
-/// question to question; else pinned ones first, then by [`fact_score`]. `similarity` is that of the fact to the
+/// question to question; else pinned ones first, then by [`fact_score`] down to the floor. `similarity` is that of the fact to the
 /// question, 0 to 1, and is only asked for when not everything fits.
 ///
 /// Usable is what is active, not expired and trusted enough.
@@ -86,7 +88,7 @@ pub fn select<'a>(
     for (fact, score) in ranked {
         // One more for the line break.
         let line_tokens = count_tokens(&json_line(&memory_item(fact))).saturating_add(1);
-        if line_tokens <= left_tokens {
+        if line_tokens <= left_tokens && (fact.pinned || score >= policy.min_score) {
             left_tokens -= line_tokens;
             chosen.push((fact, score));
         } else {

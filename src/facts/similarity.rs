@@ -1,8 +1,8 @@
 //! How alike two facts are, by their words; with vectors where there are any.
 
 use super::fingerprint::normalized;
-use super::{id_number, is_current};
-use crate::records::FactRecord;
+use super::{fact_score, id_number, is_current};
+use crate::records::{FactRecord, FactStatus};
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::sorting;
 
@@ -10,6 +10,9 @@ use crate::sorting;
 const LEXICAL_FLOOR: f64 = 0.25;
 /// Cosine of vectors from which a fact is a neighbour. Short sentences of one language reach 0.3 without any relation.
 const DENSE_FLOOR: f64 = 0.5;
+
+/// Cosine of vectors below which a fact has nothing to do with a question.
+const CHANCE: f64 = 0.2;
 
 /// An existing fact that is like a new one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,21 +36,12 @@ pub fn similar<'a>(
     k: usize,
     dense: Option<&DenseSimilarity<'_>>,
 ) -> Vec<Neighbour<'a>> {
-    let current: Vec<(&FactRecord, SortedSet<String>)> =
-        facts.iter().filter(|fact| is_current(fact)).map(|fact| (fact, stems(&fact.fact))).collect();
-    let mut document_frequency: SortedMap<&str, usize> = SortedMap::new();
-    for stem in current.iter().flat_map(|(_, stems)| stems.iter()) {
-        *document_frequency.get_or_default(stem) += 1;
-    }
-    let weight = |stem: &str| {
-        let frequency = document_frequency.get(stem).copied().unwrap_or_default();
-        (1.0 + (current.len() as f64 + 1.0) / (frequency as f64 + 1.0)).ln()
-    };
-    let wanted = stems(text);
-    let mut neighbours: Vec<Neighbour<'_>> = current
-        .iter()
-        .filter_map(|(fact, stems)| {
-            let lexical = Some(overlap(&wanted, stems, &weight)).filter(|value| *value >= LEXICAL_FLOOR);
+    let current: Vec<&FactRecord> = facts.iter().filter(|fact| is_current(fact)).collect();
+    let mut neighbours: Vec<Neighbour<'_>> = overlaps(text, &current)
+        .into_iter()
+        .zip(&current)
+        .filter_map(|(lexical, fact)| {
+            let lexical = Some(lexical).filter(|value| *value >= LEXICAL_FLOOR);
             let dense = dense.and_then(|dense| dense(fact)).filter(|value| *value >= DENSE_FLOOR);
             let same_key = (key.is_some() && fact.key.as_deref() == key).then_some(1.0);
             let similarity = [lexical, dense, same_key].into_iter().flatten().reduce(f64::max)?;
@@ -59,6 +53,49 @@ pub fn similar<'a>(
     });
     neighbours.truncate(k);
     neighbours
+}
+
+/// At most `k` facts in use that have to do with a question, best first by [`fact_score`]: a word in common is enough, or a
+/// vector that is nearer than chance. `similarity` of the answer is that score.
+#[must_use]
+pub fn search<'a>(
+    question: &str,
+    facts: &'a [FactRecord],
+    k: usize,
+    dense: &DenseSimilarity<'_>,
+    now_ms: f64,
+) -> Vec<Neighbour<'a>> {
+    let active: Vec<&FactRecord> = facts.iter().filter(|fact| fact.status == FactStatus::Active).collect();
+    let most_accesses = active.iter().map(|fact| fact.access_count).max().unwrap_or_default();
+    let mut found: Vec<Neighbour<'_>> = overlaps(question, &active)
+        .into_iter()
+        .zip(&active)
+        .filter_map(|(lexical, fact)| {
+            let similarity = dense(fact).filter(|value| *value >= CHANCE).map_or(lexical, |dense| dense.max(lexical));
+            let score = fact_score(fact, similarity, most_accesses, now_ms);
+            (similarity > 0.0).then_some(Neighbour { fact, similarity: score })
+        })
+        .collect();
+    sorting::sort_by(&mut found, &|one, other| {
+        other.similarity.total_cmp(&one.similarity).then(id_number(&one.fact.id).cmp(&id_number(&other.fact.id)))
+    });
+    found.truncate(k);
+    found
+}
+
+/// Lexical similarity of a text with each fact, 0 to 1, words weighted by how rare they are among the facts.
+fn overlaps(text: &str, facts: &[&FactRecord]) -> Vec<f64> {
+    let stems_of: Vec<SortedSet<String>> = facts.iter().map(|fact| stems(&fact.fact)).collect();
+    let mut document_frequency: SortedMap<&str, usize> = SortedMap::new();
+    for stem in stems_of.iter().flat_map(SortedSet::iter) {
+        *document_frequency.get_or_default(stem) += 1;
+    }
+    let weight = |stem: &str| {
+        let frequency = document_frequency.get(stem).copied().unwrap_or_default();
+        (1.0 + (facts.len() as f64 + 1.0) / (frequency as f64 + 1.0)).ln()
+    };
+    let wanted = stems(text);
+    stems_of.iter().map(|stems| overlap(&wanted, stems, &weight)).collect()
 }
 
 /// Lexical similarity of two texts, 0 to 1, every word counting the same.

@@ -11,6 +11,7 @@ use crate::config::{RetrievalPolicy, Scope as RetrievalScope};
 use crate::error::{Code, Error, Result};
 use crate::lexical::{Analyzer, LexicalIndex, Scope, Workspace};
 use crate::message::{Role, Seq};
+use crate::secrets::without_secrets;
 use crate::vector::{RowSegment, VectorIndex};
 use std::cell::RefCell;
 
@@ -234,6 +235,9 @@ impl MessageIndex {
         if document.text.trim().is_empty() {
             return None;
         }
+        // What is secret is not found, nor are its words kept.
+        let text = without_secrets(document.text, " ");
+        let document = &Document { text: &text, ..*document };
         let number = self.lexical.add(&self.analyzer, &searchable_text(document));
         let Digest { asks, told, imprint } = digest(&self.analyzer, document.text);
         let speaker = document.speaker.map_or(NO_SPEAKER, |name| self.speaker(name));

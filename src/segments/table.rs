@@ -27,6 +27,8 @@ pub struct TableRow<'a> {
     pub opens_group: bool,
     /// It came from an import.
     pub imported: bool,
+    /// It stays on this device.
+    pub local_only: bool,
     /// Only its position is left.
     pub is_removed: bool,
     /// What the index keeps of its text; `None`: it has nothing to be found by, and no document in the segment.
@@ -58,6 +60,7 @@ const VARIABLE: u16 = 1 << 7;
 const OWN_ID: u16 = 1 << 8;
 const FOLLOWS: u16 = 1 << 9;
 const SPEAKER: u16 = 1 << 10;
+const LOCAL_ONLY: u16 = 1 << 11;
 /// The highest three are the kinds of answers.
 const TOLD_SHIFT: u32 = 13;
 
@@ -93,6 +96,7 @@ impl TableBuilder {
             (row.id.is_some(), OWN_ID),
             (row.parent_seq + 1 == seq, FOLLOWS),
             (speaker.is_some(), SPEAKER),
+            (row.local_only, LOCAL_ONLY),
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(role, |flags, (_, bit)| flags | bit);
         let flags = flags | document.map_or(0, |document| u16::from(document.told) << TOLD_SHIFT);
@@ -211,6 +215,7 @@ impl<'a> Table<'a> {
             variable,
             opens_group: has(OPENS_GROUP),
             imported: has(IMPORTED),
+            local_only: has(LOCAL_ONLY),
             is_removed: has(REMOVED),
             document,
         })

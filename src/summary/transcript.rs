@@ -3,6 +3,7 @@
 use crate::embedded_data::without_data;
 use crate::message::{Message, Part, Role, Seq};
 use crate::prompt_text::{push_quoted, strip_reasoning};
+use crate::secrets::{LEFT_OUT, without_secrets};
 
 /// Longest flattened tool output, in characters: the head is kept with its length, the rest is in the raw message.
 const TOOL_OUTPUT_CHARS: usize = 4_000;
@@ -22,7 +23,7 @@ pub struct Entry {
 
 impl Entry {
     /// A message as plain text: tool calls and results in words, media by label, base64 in a text by
-    /// type and size, reasoning not at all.
+    /// type and size, reasoning and secrets not at all.
     #[must_use]
     pub fn new(seq: Seq, message: &Message) -> Self {
         let mut lines: Vec<String> = Vec::new();
@@ -46,7 +47,8 @@ impl Entry {
                 lines.push(without_data(&line).into_owned());
             }
         }
-        Self { seq, role: message.role, text: lines.join("\n"), slice: None }
+        let text = without_secrets(&lines.join("\n"), LEFT_OUT).into_owned();
+        Self { seq, role: message.role, text, slice: None }
     }
 
     /// The entry as it stands in the prompt: a heading, and every line of the text quoted.

@@ -1,9 +1,9 @@
 //! The app's callbacks as the engine's ports.
 
-use super::EmbedderOptions;
 use super::cipher::JsKeyHolder;
 use super::convert::{error_from_js, to_js};
 use super::timer::Sleep;
+use super::{EmbedderOptions, ModelOptions};
 use crate::engine::{Event, Listener};
 use crate::error::{Code, Error, Result};
 use crate::ports::{Clock, Embedder, LanguageModel, LockGuard, Locks, ModelRequest, Pending};
@@ -39,8 +39,8 @@ impl<'a> Callbacks<'a> {
         Ok(Rc::new(JsEmbedder { model, embed: self.function("embed")? }))
     }
 
-    pub(super) fn language_model(&self, context_window_tokens: u32) -> Result<Rc<dyn LanguageModel>> {
-        Ok(Rc::new(JsLanguageModel { context_window_tokens, generate: self.function("generate")? }))
+    pub(super) fn language_model(&self, model: ModelOptions) -> Result<Rc<dyn LanguageModel>> {
+        Ok(Rc::new(JsLanguageModel { model, generate: self.function("generate")? }))
     }
 
     pub(super) fn clock(&self) -> Result<Rc<dyn Clock>> {
@@ -125,6 +125,10 @@ impl Embedder for JsEmbedder {
         self.model.max_input_tokens
     }
 
+    fn is_remote(&self) -> bool {
+        self.model.remote
+    }
+
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
         Box::pin(async move {
             let list: Array = texts.iter().map(|text| JsValue::from_str(text)).collect();
@@ -142,13 +146,17 @@ impl Embedder for JsEmbedder {
 }
 
 struct JsLanguageModel {
-    context_window_tokens: u32,
+    model: ModelOptions,
     generate: Function,
 }
 
 impl LanguageModel for JsLanguageModel {
     fn context_window_tokens(&self) -> u32 {
-        self.context_window_tokens
+        self.model.context_window
+    }
+
+    fn is_remote(&self) -> bool {
+        self.model.remote
     }
 
     fn generate<'a>(&'a self, request: ModelRequest) -> Pending<'a, String> {

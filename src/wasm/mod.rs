@@ -15,9 +15,9 @@ mod validating;
 mod zeroing;
 
 use crate::engine::{
-    AppendRequest, BackupRequest, CatchUp, ContextRequest, ConversationUpdate, EditRequest, Engine, EraseRequest,
-    FactFilter, FactUpdate, Host, LeafRequest, NewConversation, NewFact, Options, RecallRequest, RemoveRequest,
-    RestoreRequest, StorageCheck, StreamUpdate,
+    AppendRequest, BackupRequest, CatchUp, ConsentRequest, ContextRequest, ConversationUpdate, EditRequest, Engine,
+    EraseRequest, FactFilter, FactUpdate, Host, LeafRequest, NewConversation, NewFact, Options, RecallRequest,
+    RemoveRequest, RestoreRequest, StorageCheck, StreamUpdate,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -104,6 +104,7 @@ struct EmbedderOptions {
     dimensions: usize,
     max_batch_size: usize,
     max_input_tokens: usize,
+    remote: bool,
 }
 
 impl FromFields for EmbedderOptions {
@@ -113,17 +114,19 @@ impl FromFields for EmbedderOptions {
             dimensions: fields.take("dimensions"),
             max_batch_size: fields.take("maxBatchSize"),
             max_input_tokens: fields.take("maxInputTokens"),
+            remote: fields.take("remote"),
         }
     }
 }
 
 struct ModelOptions {
     context_window: u32,
+    remote: bool,
 }
 
 impl FromFields for ModelOptions {
     fn from_fields(fields: &mut Fields) -> Self {
-        Self { context_window: fields.take("contextWindow") }
+        Self { context_window: fields.take("contextWindow"), remote: fields.take("remote") }
     }
 }
 
@@ -178,6 +181,28 @@ impl FromFields for HistoryRange {
             all: fields.take_or("all", bool::default()),
             with_status: fields.take_or("withStatus", bool::default()),
         }
+    }
+}
+
+struct FactLog {
+    limit: Option<u32>,
+    before: Option<u32>,
+}
+
+impl FromFields for FactLog {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { limit: fields.take("limit"), before: fields.take("before") }
+    }
+}
+
+/// Whether facts are looked through now, or what was found last is answered.
+struct FactCheck {
+    now: bool,
+}
+
+impl FromFields for FactCheck {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { now: fields.take_or("now", false) }
     }
 }
 
@@ -352,6 +377,24 @@ impl JsEngine {
         self.answer(Method::FactHistory, request)
     }
 
+    /// See `facts.log`.
+    #[wasm_bindgen(js_name = factLog)]
+    pub fn fact_log(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::FactLog, request)
+    }
+
+    /// See `facts.check` and `facts.findings`.
+    #[wasm_bindgen(js_name = checkFacts)]
+    pub fn check_facts(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::CheckFacts, request)
+    }
+
+    /// See `facts.optIn` and `facts.optOut`.
+    #[wasm_bindgen(js_name = factConsent)]
+    pub fn fact_consent(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::FactConsent, request)
+    }
+
     /// See `settled`.
     pub fn settled(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Settled, request)
@@ -479,6 +522,9 @@ enum Method {
     ForgetFact,
     ApproveFact,
     FactHistory,
+    FactLog,
+    CheckFacts,
+    FactConsent,
     Settled,
     Flush,
     Erase,
@@ -496,7 +542,15 @@ enum Method {
 impl Method {
     /// Something may have gone that is to be nowhere in memory.
     fn erases(self) -> bool {
-        matches!(self, Self::Erase | Self::Remove | Self::DeleteConversation | Self::ForgetFact | Self::CatchUp)
+        matches!(
+            self,
+            Self::Erase
+                | Self::Remove
+                | Self::DeleteConversation
+                | Self::ForgetFact
+                | Self::FactConsent
+                | Self::CatchUp
+        )
     }
 
     fn makes_work(self) -> bool {
@@ -624,6 +678,18 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
             let by: ById = from_json(request)?;
             to_json(&engine.fact_history(&by.id).await?)
         }
+        Method::FactLog => {
+            let FactLog { limit, before } = from_json(request)?;
+            to_json(&engine.fact_log(limit.unwrap_or(100), before).await?)
+        }
+        Method::CheckFacts => {
+            let check: FactCheck = from_json(request)?;
+            to_json(&if check.now { engine.check_facts().await? } else { engine.last_fact_audit().await? })
+        }
+        Method::FactConsent => {
+            let request: ConsentRequest = from_json(request)?;
+            to_json(&engine.consent(request).await?)
+        }
         Method::Settled => to_json(&engine.settled().await?),
         Method::Flush => to_json(&engine.flush().await?),
         Method::Erase => {
@@ -678,7 +744,7 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
     let host = Host {
         storage,
         embedder: options.embedder.map(|model| callbacks.embedder(model)).transpose()?,
-        model: options.language_model.map(|model| callbacks.language_model(model.context_window)).transpose()?,
+        model: options.language_model.map(|model| callbacks.language_model(model)).transpose()?,
         clock: callbacks.clock()?,
         locks: callbacks.locks()?,
         on_event: callbacks.events()?,

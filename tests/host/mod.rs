@@ -250,11 +250,18 @@ pub struct ScriptedModel {
     pub requests: RefCell<Vec<ModelRequest>>,
     pub otherwise: Box<Answering>,
     pub window: u32,
+    pub is_local: bool,
 }
 
 impl Default for ScriptedModel {
     fn default() -> Self {
-        Self { script: RefCell::default(), requests: RefCell::default(), otherwise: Box::new(|_| None), window: 32_000 }
+        Self {
+            script: RefCell::default(),
+            requests: RefCell::default(),
+            otherwise: Box::new(|_| None),
+            window: 32_000,
+            is_local: false,
+        }
     }
 }
 
@@ -275,6 +282,10 @@ impl ScriptedModel {
 impl LanguageModel for ScriptedModel {
     fn context_window_tokens(&self) -> u32 {
         self.window
+    }
+
+    fn is_remote(&self) -> bool {
+        !self.is_local
     }
 
     fn generate<'a>(&'a self, request: ModelRequest) -> Pending<'a, String> {

@@ -92,7 +92,7 @@ pub fn echo(request: &ModelRequest) -> String {
             .to_string()
         }
         Purpose::Extract => json!({ "facts": facts_of(&request.prompt) }).to_string(),
-        Purpose::Judge => json!({ "operations": [] }).to_string(),
+        _ => json!({ "operations": [], "findings": [] }).to_string(),
     }
 }
 

@@ -1,6 +1,7 @@
 /** What is remembered about the person: written down, learned with a model, changed, and forgotten. */
 
 import type { Fact, Memory } from "throughline";
+import { agreements } from "./agreements.ts";
 import { confirmAction } from "./confirm.ts";
 import { button, element, fill } from "./element.ts";
 import { visibleLine } from "./visible-text.ts";
@@ -21,12 +22,14 @@ const TRUST: Readonly<Record<string, string>> = {
 export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conversationId: string, seq: number) => void): void {
   const list = element("ul", { class: "facts", id: "facts", tabindex: -1, "aria-label": "What is remembered" });
   const about = element("p", { class: "fine" });
-  root.append(element("h2", {}, "About you"), about, addForm(workspace), list);
+  const agreed = agreements(workspace, (action) => act(workspace, action));
+  root.append(element("h2", {}, "About you"), about, addForm(workspace), list, agreed.view);
   const refresh = async (): Promise<void> => {
     about.textContent = workspace.model
       ? "Facts that you write down, and facts that the model finds in what you say. Each goes into later contexts where it fits."
       : "Facts that you write down go into later contexts where they fit. Finding them in what you say needs a model.";
     if (!workspace.memory) return;
+    await agreed.refresh();
     const facts = await workspace.memory.facts.list();
     const isFocused = list.contains(document.activeElement);
     fill(list, ...(facts.length > 0

@@ -1,0 +1,89 @@
+//! Vectors of facts, where there is an embedder: for finding facts that say the same in other words.
+//!
+//! They are kept in memory only. Facts are few and short, so that making them again costs a call or two; and what is not
+//! stored needs no erasing.
+
+use super::Engine;
+use super::loading::fact_number;
+use crate::facts::is_current;
+use crate::ports::Embedder;
+use crate::records::FactRecord;
+use crate::sorted_map::SortedMap;
+
+/// Most facts that vectors are made for at once; the newest first. The others are compared by their words.
+const MOST_EMBEDDED: usize = 512;
+
+/// For each text, the cosine with each fact, by its id.
+pub(super) type Cosines = Vec<SortedMap<String, f64>>;
+
+impl Engine {
+    /// Compares texts with current facts by vectors. Each text says whether it is to stay on this device: then it, and such
+    /// facts, are not given to an embedder elsewhere. `None` without an embedder, or where it fails: words serve then.
+    /// `is_waited_for`: a person waits for it, so that it may not take long.
+    pub(super) async fn fact_cosines(
+        &self,
+        texts: Vec<(&str, bool)>,
+        facts: &[FactRecord],
+        is_waited_for: bool,
+    ) -> Option<Cosines> {
+        let embedder = self.host.embedder.clone()?;
+        let stays = |is_local: bool| is_local && embedder.is_remote();
+        let shown: Vec<&FactRecord> =
+            facts.iter().rev().filter(|fact| is_current(fact) && !stays(fact.local_only)).take(MOST_EMBEDDED).collect();
+        let missing: Vec<&FactRecord> = {
+            let state = self.state.borrow();
+            let is_known = |fact: &FactRecord| {
+                let known = fact_number(&fact.id).and_then(|number| state.fact_vectors.get(&number));
+                known.is_some_and(|(print, _)| *print == fact.fingerprint)
+            };
+            shown.iter().copied().filter(|fact| !is_known(fact)).collect()
+        };
+        if shown.is_empty() {
+            return None;
+        }
+        let given = texts.iter().filter(|(_, is_local)| !stays(*is_local)).map(|(text, _)| *text);
+        let all = given.chain(missing.iter().map(|fact| fact.fact.as_str())).map(str::to_owned).collect();
+        let mut vectors = self.embed_in_batches(&*embedder, all, is_waited_for).await?.into_iter();
+        let of_texts: Vec<Option<Vec<f32>>> =
+            texts.iter().map(|(_, is_local)| if stays(*is_local) { None } else { vectors.next() }).collect();
+        let state = &mut *self.state.borrow_mut();
+        for (fact, vector) in missing.iter().zip(vectors) {
+            // It may be gone by now, or say something else.
+            let number = fact_number(&fact.id)?;
+            if state.facts.get(&number).is_some_and(|now| now.fingerprint == fact.fingerprint) {
+                state.fact_vectors.insert(number, (fact.fingerprint.clone(), vector));
+            }
+        }
+        let known = |fact: &&FactRecord| Some((fact.id.clone(), &state.fact_vectors.get(&fact_number(&fact.id)?)?.1));
+        let known: Vec<(String, &Vec<f32>)> = shown.iter().filter_map(known).collect();
+        let compared = |text: &Option<Vec<f32>>| {
+            let cosines = known.iter().filter_map(|(id, vector)| Some((id.clone(), cosine(text.as_ref()?, vector))));
+            cosines.collect()
+        };
+        Some(of_texts.iter().map(compared).collect())
+    }
+
+    async fn embed_in_batches(
+        &self,
+        embedder: &dyn Embedder,
+        texts: Vec<String>,
+        is_waited_for: bool,
+    ) -> Option<Vec<Vec<f32>>> {
+        let limits = &self.options.policy.limits;
+        let timeout_ms = match is_waited_for {
+            true => limits.query_embedding_timeout_ms.min(limits.callback_timeout_ms),
+            false => limits.callback_timeout_ms,
+        };
+        let mut vectors = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(embedder.max_batch_size().max(1)) {
+            vectors.extend(self.embed_within(timeout_ms, "callbackTimeoutMs", embedder, batch.to_vec()).await.ok()?);
+        }
+        Some(vectors)
+    }
+}
+
+fn cosine(one: &[f32], other: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let norms = (dot(one, one) * dot(other, other)).sqrt();
+    if norms > 0.0 { dot(one, other) / norms } else { 0.0 }
+}

@@ -1,0 +1,209 @@
+//! Secrets that words introduce: passwords, PINs, codes, the words of a wallet. In seventeen languages.
+
+use super::{Place, SecretKind, Shown, keys, numbers};
+
+/// Words for a password, in small letters.
+const PASSWORDS: &str = "passwords|password|passphrase|passwd|login pw|wifi pw|passwort|kennwort|mot de passe|contraseña|\
+contrasena|senha|palavra-passe|wachtwoord|lösenord|adgangskode|salasana|hasło|пароль|şifre|parola|mật khẩu|비밀번호|비번|패스워드|암호는|\
+パスワード|密码|密碼|口令";
+
+/// Words for a PIN.
+const PINS: &str = "pin code|pin-code|pin number|pin|passcode|geheimzahl|code pin|código pin|пин-код|пин|핀번호|핀 번호|핀은|暗証番号|ピンコード";
+
+/// Words for a code that logs in once.
+const ONE_TIME_CODES: &str = "verification code|one-time code|one time code|security code is|login code|otp|2fa code|\
+authentication code|confirmation code|bestätigungscode|code de vérification|código de verificación|código de verificação|\
+код подтверждения|인증번호|인증 번호|인증코드|認証コード|確認コード|验证码|驗證碼";
+
+/// Words for a card's code.
+const CARD_CODES: &str = "cvv2|cvc2|cvv|cvc|card security code|prüfziffer|카드 보안코드|セキュリティコード|安全码";
+
+/// Words for the words of a wallet.
+const RECOVERY_PHRASES: &str = "seed phrase|recovery phrase|secret phrase|backup phrase|mnemonic|seed words|\
+wiederherstellungsphrase|phrase de récupération|frase semilla|복구 구문|시드 구문|니모닉|リカバリーフレーズ|シードフレーズ|助记词";
+
+/// Words that say that the secret comes now.
+const COPULAS: &str =
+    "is|are|was|=|:|->|ist|lautet|war|est|es|é|è|era|jest|to|это|är|er|on|now|는|은|이|가|는요|は|が|是|为|為|と";
+
+/// Words that say whose it is: then any word that follows can be a password.
+const OWNERS: &str = "my |our |her |his |their |mein |meine |unser |mon |notre |mi |nuestra |minha |meu |la mia |il mio |mijn |\
+moje |мой |моя |wifi |wi-fi |wlan |root |admin |login |내 |제 |우리 |私の|我的|我们的";
+
+/// Words that follow a password's name and are none.
+const COMMON: &str = "password|passwords|passwort|secret|string|text|hash|hashed|salted|encrypted|stored|required|wrong|incorrect|\
+invalid|missing|empty|optional|expired|weak|strong|safe|secure|correct|needed|changed|reset|different|public|private|lost|\
+forgotten|unknown|false|hidden|visible|below|above|following|important|valid|accepted|shown|deleted|plaintext|sensitive|\
+protected|manager|there|where|still|being|never|always|falsch|richtig|vergessen|notwendig|sicher|abgelaufen|incorrecta|\
+correcta|incorrect|oublié|obligatoire|obligatorio|неверный|sha256|sha512|sha1|base64|oauth2|bcrypt|argon2|scrypt|pbkdf2|\
+field|input|login|email|username|admin|value|prompt|policy|screen|similar|short|simple|pretty|really|too";
+
+/// How far behind its name a secret may stand, in characters.
+const REACH: usize = 48;
+
+/// The secret that a word or phrase at a place introduces.
+pub(super) fn introduced(shown: &Shown<'_>, at: usize) -> Option<Place> {
+    if let Some(behind) = shown.reads(at, "bearer") {
+        return keys::authorization(shown, behind, 16);
+    }
+    if let Some(behind) = shown.reads(at, "authorization: basic") {
+        return keys::authorization(shown, behind, 8);
+    }
+    if let Some(behind) = read_any(shown, at, "ssn|social security number|social security") {
+        return social_security(shown, behind);
+    }
+    if let Some(behind) = read_any(shown, at, CARD_CODES) {
+        return number_behind(shown, behind, SecretKind::CardCode, 3..=4, true);
+    }
+    if let Some(behind) = read_any(shown, at, ONE_TIME_CODES) {
+        return number_behind(shown, behind, SecretKind::OneTimeCode, 4..=8, true);
+    }
+    if let Some(behind) = read_any(shown, at, PINS) {
+        return number_behind(shown, behind, SecretKind::Pin, 4..=8, behind > at + 3);
+    }
+    if let Some(behind) = read_any(shown, at, RECOVERY_PHRASES) {
+        return recovery_phrase(shown, behind);
+    }
+    read_any(shown, at, PASSWORDS).and_then(|behind| password(shown, at, behind))
+}
+
+/// The first of these words that stands at a place, as a word of its own where its script has spaces.
+fn read_any(shown: &Shown<'_>, at: usize, words: &str) -> Option<usize> {
+    let first = shown.lower(at);
+    let mut words = words.split('|').filter(|word| word.starts_with(first));
+    words.find_map(|word| {
+        let end = shown.reads(at, word)?;
+        let is_spaced = word.chars().all(|c| u32::from(c) < 0x0600 && (c.is_alphanumeric() || c == ' ' || c == '-'));
+        let is_apart = |place: char| !place.is_alphanumeric() || u32::from(place) >= 0x0600;
+        let before = at.checked_sub(1).map_or(' ', |before| shown.get(before));
+        (!is_spaced || is_apart(shown.get(end)) && is_apart(before)).then_some(end)
+    })
+}
+
+/// Where what a name introduces begins, and whether a copula stands before it: the first copula before the sentence ends,
+/// else what follows at once.
+fn value_start(shown: &Shown<'_>, behind: usize) -> (usize, bool) {
+    let mut at = behind;
+    let end = shown.run(behind, REACH, |c| !matches!(c, '!' | '?' | '\n' | ';' | ','));
+    while at < end {
+        let is_end_of_sentence = shown.get(at) == '.' && shown.get(at + 1).is_whitespace();
+        if is_end_of_sentence {
+            break;
+        }
+        if let Some(next) = copula(shown, at) {
+            return (skip_dress(shown, next), true);
+        }
+        at += 1;
+    }
+    (skip_dress(shown, behind), false)
+}
+
+fn copula(shown: &Shown<'_>, at: usize) -> Option<usize> {
+    let end = read_any(shown, at, COPULAS)?;
+    // "is now", "is:", "lautet jetzt": the last of several counts.
+    let next = shown.run(end, 2, |c| c == ' ');
+    match read_any(shown, next, "now|jetzt|:|=|'|ahora|maintenant") {
+        Some(further) if next > at => Some(further),
+        _ => Some(end),
+    }
+}
+
+fn skip_dress(shown: &Shown<'_>, at: usize) -> usize {
+    shown.run(at, 6, |c| matches!(c, ' ' | '"' | '\'' | '`' | '*' | '(' | '「' | '『' | '«' | '„' | '\n'))
+}
+
+fn number_behind(
+    shown: &Shown<'_>,
+    behind: usize,
+    kind: SecretKind,
+    length: std::ops::RangeInclusive<usize>,
+    at_once: bool,
+) -> Option<Place> {
+    let (start, has_copula) = value_start(shown, behind);
+    let end = shown.run(start, 12, |c| c.is_ascii_digit());
+    let is_number = length.contains(&(end - start)) && !shown.get(end).is_ascii_alphanumeric();
+    let continues = matches!(shown.get(end), '.' | ',' | '-' | '/') && shown.get(end + 1).is_ascii_digit();
+    (is_number && !continues && (has_copula || at_once)).then_some((kind, start, end))
+}
+
+/// A number of nine digits that words call one of social security.
+fn social_security(shown: &Shown<'_>, behind: usize) -> Option<Place> {
+    let (start, _) = value_start(shown, behind);
+    let written = numbers::national_id(shown, start);
+    let end = shown.run(start, 11, |c| c.is_ascii_digit() || c == ' ');
+    let digits = shown.slice(start, end).iter().filter(|c| c.is_ascii_digit()).count();
+    written.or((digits == 9).then_some((SecretKind::NationalId, start, end)))
+}
+
+/// At least twelve words of three to eight letters, with spaces, commas or numbers between them.
+fn recovery_phrase(shown: &Shown<'_>, behind: usize) -> Option<Place> {
+    let (start, _) = value_start(shown, behind);
+    let (mut words, mut at, mut end) = (0, start, start);
+    while words < 24 {
+        at = shown.run(at, 6, |c| matches!(c, ' ' | ',' | '.' | '\n' | ')') || c.is_ascii_digit());
+        let word_end = shown.run(at, 9, |c| c.is_ascii_lowercase());
+        if !(3..=8).contains(&(word_end - at)) {
+            break;
+        }
+        (at, end) = (word_end, word_end);
+        words += 1;
+    }
+    (words >= 12).then_some((SecretKind::RecoveryPhrase, start, end))
+}
+
+fn password(shown: &Shown<'_>, at: usize, behind: usize) -> Option<Place> {
+    let (start, has_copula) = value_start(shown, behind);
+    let is_ascii = shown.get(start).is_ascii();
+    let end = shown.run(start, 128, |c| {
+        !c.is_whitespace()
+            && !matches!(c, '"' | '`' | '」' | '』' | '»' | '“' | '<' | '>' | '、' | '。' | '，')
+            && (c.is_ascii() || !is_ascii)
+    });
+    let end = (start..end)
+        .rev()
+        .find(|at| !matches!(shown.get(*at), '.' | ',' | ';' | ')' | '\'' | '*' | ':' | '?'))
+        .map_or(start, |at| at + 1);
+    let value = shown.slice(start, end);
+    let is_quoted = start > 0 && matches!(shown.get(start - 1), '"' | '\'' | '`' | '「' | '『' | '«' | '„');
+    let is_owned = OWNERS.split('|').any(|owner| {
+        let length = owner.chars().count();
+        at >= length && shown.reads(at - length, owner).is_some()
+    });
+    is_password(shown, value, end, has_copula, is_quoted, is_owned).then_some((SecretKind::Password, start, end))
+}
+
+fn is_password(
+    shown: &Shown<'_>,
+    value: &[char],
+    end: usize,
+    has_copula: bool,
+    is_quoted: bool,
+    is_owned: bool,
+) -> bool {
+    let word: String = value.iter().map(|c| crate::lexical::lower(*c)).collect();
+    if !(4..=128).contains(&value.len())
+        || COMMON.split('|').any(|common| common == word)
+        || keys::is_placeholder(value)
+    {
+        return false;
+    }
+    let has = |is: fn(&char) -> bool| value.iter().any(is);
+    let (has_digit, has_letter) = (has(char::is_ascii_digit), has(|c| c.is_alphabetic()));
+    let has_symbol = has(|c| matches!(c, '!' | '@' | '#' | '$' | '%' | '^' | '&' | '+' | '?' | '~'));
+    if has_letter && (has_digit || has_symbol && has_copula) {
+        // A call, a path or a type is no password.
+        return value.len() >= 5
+            && !has(|c| matches!(c, '(' | '[' | '/' | '\\' | '{'))
+            && (has_copula || value.len() >= 6);
+    }
+    if has_digit && !has_letter {
+        return has_copula;
+    }
+    let ends_clause = end >= shown.len()
+        || matches!(shown.get(end), '.' | ',' | '\n' | '!' | ';' | '"' | '\'' | '」' | '』' | '»' | '`' | '。');
+    has_copula
+        && value.len() >= 5
+        && !has(|c| !c.is_alphanumeric() && *c != '-' && *c != '_')
+        && ends_clause
+        && (is_quoted || is_owned)
+}
