@@ -6,7 +6,7 @@ import { holdKey } from "./storage-key.js";
 import { rewrapped } from "./store-lock.js";
 import type { IndexedDbStorage, StorageKey } from "./types.js";
 
-/** Where the engine keeps how the key is made (`src/store/encrypted.rs`). */
+/** Where the engine keeps how the key is made (`src/store/encrypted/mod.rs`). */
 const STORE = "meta";
 const PLACE = ["encryption"];
 

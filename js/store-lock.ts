@@ -3,7 +3,7 @@
  *
  * Each database has a random data key, which is stored wrapped by the app's key, so another key takes one record. From the
  * data key come the key of the cipher (AES-256-GCM, not extractable) and the key of names and marks, which the engine uses
- * (src/store/encrypted.rs). Everything is named by HKDF-SHA-256.
+ * (src/store/encrypted/mod.rs). Everything is named by HKDF-SHA-256.
  */
 
 import { MemoryError, isMemoryError } from "./errors.js";
