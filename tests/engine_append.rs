@@ -207,15 +207,18 @@ fn an_append_that_was_overtaken_tries_each_time_once() {
     block_on(async {
         let (store, world, engine) = slow().await;
         let other = world.open().await;
-        let mut tries = Vec::new();
+        let (mut tries, mut reads) = (Vec::new(), 0);
         for turn in 0..6 {
             let before = store.commits().len();
+            reads = store.reads();
             let tab = if turn % 2 == 0 { &engine } else { &other };
             tab.append(append("a", vec![message("user", "one more")])).await.unwrap();
             tries.push(store.commits().len() - before);
         }
         // By what is known, then by what is read; the first time with the stamp as well.
         assert_eq!(tries, [1, 3, 2, 2, 2, 2]);
+        // Nothing is read between the conversation's record and the write, since that is when others are faster.
+        assert_eq!(store.reads() - reads, 1);
     });
 }
 

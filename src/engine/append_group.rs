@@ -152,8 +152,9 @@ impl Engine {
         let added = group.touched.iter().map(|one| u64::from(one.record.last_seq - one.before.value.last_seq));
         let positions = self.positions() + added.sum::<u64>();
         if self.commit(commit).await? {
-            self.take_group_in(group, members, jobs, positions)?;
+            return self.take_group_in(group, members, jobs, positions);
         }
+        self.overtaken.set(1);
         Ok(())
     }
 

@@ -142,6 +142,8 @@ pub struct Engine {
     streams: Streams,
     working: Cell<bool>,
     lease: Lease,
+    /// How often the append or edit whose turn it is was overtaken by other tabs.
+    overtaken: Cell<u32>,
     /// Appends that wait for their turn.
     waiting: Waiting,
     /// The named calls that were last answered, by conversation: one, or those that were stored together.
@@ -200,6 +202,7 @@ impl Engine {
             streams: Streams::default(),
             working: Cell::new(false),
             lease: Lease::default(),
+            overtaken: Cell::default(),
             waiting: Waiting::default(),
             calls: RefCell::default(),
             read_only: false,

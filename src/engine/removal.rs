@@ -134,7 +134,7 @@ impl Engine {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
             self.refresh(id).await?;
-            let known = self.located_ids(id, &[message_id]).await?;
+            let known = self.located_ids(id, &[message_id], false).await?;
             let Some(located) = known.get(message_id) else { return Ok(Default::default()) };
             let answers = if descendants { Vec::new() } else { self.answers_to(id, located.seq).await? };
             let (removal, mut record, check) = {

@@ -203,7 +203,7 @@ impl Engine {
                 }
             } else {
                 let mark = removed_id(&own);
-                let known = self.located_ids(&merge.before.id, &[&own, &mark]).await?;
+                let known = self.located_ids(&merge.before.id, &[&own, &mark], false).await?;
                 if let Some(gone) = known.get(&mark) {
                     // The user removed it here.
                     let stays = merge.here.get((gone.seq as usize).wrapping_sub(1)).is_some_and(|one| !one.removed);

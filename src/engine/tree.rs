@@ -126,6 +126,7 @@ impl Engine {
         };
         let mut prepared = self.prepare_all(&append)?;
         let _turn = self.writes.enter().await;
+        self.overtaken.set(0);
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
@@ -151,7 +152,7 @@ impl Engine {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
             self.refresh(id).await?;
-            let known = self.located_ids(id, &[&request.message_id]).await?;
+            let known = self.located_ids(id, &[&request.message_id], false).await?;
             let located = known.get(&request.message_id).ok_or_else(no_such_message)?;
             let (mut record, check, leaf) = {
                 let state = self.state.borrow();
