@@ -94,6 +94,10 @@ export class Engine {
   recall(request: string): Promise<unknown>;
   summary(request: string): Promise<unknown>;
   compact(request: string): Promise<unknown>;
+  listEpisodes(request: string): Promise<unknown>;
+  endEpisode(request: string): Promise<unknown>;
+  setNote(request: string): Promise<unknown>;
+  listNotes(request: string): Promise<unknown>;
   addFact(request: string): Promise<unknown>;
   listFacts(request: string): Promise<unknown>;
   getFact(request: string): Promise<unknown>;

@@ -3,10 +3,12 @@ import { Conversations } from "./conversations.js";
 import { MemoryError, toMemoryError } from "./errors.js";
 import { wasmMemoryBytes } from "./engine-instance.js";
 import { Erasures } from "./erasures.js";
+import { Episodes } from "./episodes.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
 import { exportFrom, type Backup, type ExportOptions, type ExportReport, type ExportToOptions } from "./export.js";
 import { fromJsonTexts, toJsonText, toJsonTexts, withoutScores } from "./messages.js";
+import { Notes } from "./notes.js";
 import { checkOptions } from "./options.js";
 import { MessageStream } from "./message-stream.js";
 import { RunningImports } from "./running-imports.js";
@@ -48,6 +50,10 @@ export class Memory {
   readonly conversations: Conversations;
   /** What is remembered about the user. */
   readonly facts: Facts;
+  /** What happened in each session. */
+  readonly episodes: Episodes;
+  /** What the app keeps about a conversation. */
+  readonly notes: Notes;
   /** Where the data is kept, and whether it is whole. */
   readonly storage: StorageState;
   readonly #session: Session;
@@ -66,6 +72,8 @@ export class Memory {
     this.#events = events;
     this.conversations = new Conversations(session);
     this.facts = new Facts(session);
+    this.episodes = new Episodes(session);
+    this.notes = new Notes(session);
     this.storage = new StorageState(session);
   }
 

@@ -7,5 +7,6 @@ export type * from "./types/import.js";
 export type * from "./types/lifecycle.js";
 export type * from "./types/options.js";
 export type * from "./types/policy.js";
+export type * from "./types/sessions.js";
 export type * from "./types/storage.js";
 export type * from "./types/streams.js";

@@ -5,6 +5,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
+use crate::records::Trust;
 use crate::vector::Tiers;
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ pub struct Policy {
     pub retrieval: RetrievalPolicy,
     /// When and how old messages are folded into the rolling summary.
     pub compaction: CompactionPolicy,
+    /// Summaries of sessions.
+    pub episodes: EpisodePolicy,
     /// What is remembered about the user.
     pub facts: FactPolicy,
     /// How long results of tools stay whole.
@@ -42,6 +45,7 @@ impl FromFields for Policy {
             recent: fields.take_or("recent", default.recent),
             retrieval: fields.take_or("retrieval", default.retrieval),
             compaction: fields.take_or("compaction", default.compaction),
+            episodes: fields.take_or("episodes", default.episodes),
             facts: fields.take_or("facts", default.facts),
             tool_results: fields.take_or("toolResults", default.tool_results),
             limits: fields.take_or("limits", default.limits),
@@ -65,6 +69,10 @@ pub struct BudgetPolicy {
     pub retrieved_tokens: u32,
     /// The app's own documents.
     pub documents_tokens: u32,
+    /// The notes of the conversation.
+    pub notes_tokens: u32,
+    /// What is known from other sessions: the project's summary, the last episodes.
+    pub episodes_tokens: u32,
     /// The recent window.
     pub recent_tokens: u32,
     /// Room kept for the answer where the call names none.
@@ -84,6 +92,8 @@ impl FromFields for BudgetPolicy {
             summary_tokens: fields.take_or("summaryTokens", default.summary_tokens),
             retrieved_tokens: fields.take_or("retrievedTokens", default.retrieved_tokens),
             documents_tokens: fields.take_or("documentsTokens", default.documents_tokens),
+            notes_tokens: fields.take_or("notesTokens", default.notes_tokens),
+            episodes_tokens: fields.take_or("episodesTokens", default.episodes_tokens),
             recent_tokens: fields.take_or("recentTokens", default.recent_tokens),
             reserve_tokens: fields.take_or("reserveTokens", default.reserve_tokens),
             window_tokens: fields.take_or("windowTokens", default.window_tokens),
@@ -99,6 +109,8 @@ impl Default for BudgetPolicy {
             summary_tokens: 2_000,
             retrieved_tokens: 3_000,
             documents_tokens: 3_000,
+            notes_tokens: 1_000,
+            episodes_tokens: 1_000,
             recent_tokens: 6_000,
             reserve_tokens: 4_000,
             window_tokens: 16_000,
@@ -268,6 +280,17 @@ pub struct CompactionPolicy {
     pub low_water_ratio: f64,
     /// Longest summary.
     pub max_summary_tokens: u32,
+    /// How long the provider keeps the start of a prompt in its cache after it was last used, in milliseconds. Five minutes
+    /// is what Anthropic keeps it for by default, and about what others do.
+    pub cache_ttl_ms: f64,
+    /// Once nothing was asked for that long, the next prompt is paid in full whatever it begins with, so compaction starts
+    /// from this share of the high mark already. 1: only at the mark.
+    pub cold_ratio: f64,
+    /// What the app's users need kept, added to the instructions of the summarising model.
+    pub instructions: Option<String>,
+    /// In place of the built-in task of the summarising model. What the answer must look like, and that the transcript is
+    /// data, is always said.
+    pub prompt: Option<String>,
 }
 
 impl FromFields for CompactionPolicy {
@@ -280,13 +303,78 @@ impl FromFields for CompactionPolicy {
             high_water_tokens: fields.take_or("highWaterTokens", default.high_water_tokens),
             low_water_ratio: fields.take_or("lowWaterRatio", default.low_water_ratio),
             max_summary_tokens: fields.take_or("maxSummaryTokens", default.max_summary_tokens),
+            cache_ttl_ms: fields.take_or("cacheTtlMs", default.cache_ttl_ms),
+            cold_ratio: fields.take_or("coldRatio", default.cold_ratio),
+            instructions: fields.take("instructions"),
+            prompt: fields.take("prompt"),
         }
     }
 }
 
 impl Default for CompactionPolicy {
     fn default() -> Self {
-        Self { automatic: true, high_water_tokens: 8_000, low_water_ratio: 0.25, max_summary_tokens: 1_500 }
+        Self {
+            automatic: true,
+            high_water_tokens: 8_000,
+            low_water_ratio: 0.25,
+            max_summary_tokens: 1_500,
+            cache_ttl_ms: 300_000.0,
+            cold_ratio: 0.5,
+            instructions: None,
+            prompt: None,
+        }
+    }
+}
+
+/// Episodes: what happened in a session, for the next conversation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EpisodePolicy {
+    /// False: never by itself; `episodes.end()` still works.
+    pub automatic: bool,
+    /// A session is over when nothing was said for this long, in milliseconds.
+    pub idle_ms: f64,
+    /// A session that ended longer ago than this is left alone, in milliseconds: so old chats cost nothing.
+    pub max_age_ms: f64,
+    /// Sessions of fewer messages are left alone.
+    pub min_messages: u32,
+    /// Longest episode.
+    pub max_tokens: u32,
+    /// Most episodes in a new conversation's context.
+    pub shown: u32,
+    /// Episodes of lower trust are in no context and no project's summary. By default those whose sessions held results
+    /// of tools or imported messages, which anybody can have written.
+    pub min_trust: Trust,
+}
+
+impl FromFields for EpisodePolicy {
+    const STRICT: bool = true;
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        let default = Self::default();
+        Self {
+            automatic: fields.take_or("automatic", default.automatic),
+            idle_ms: fields.take_or("idleMs", default.idle_ms),
+            max_age_ms: fields.take_or("maxAgeMs", default.max_age_ms),
+            min_messages: fields.take_or("minMessages", default.min_messages),
+            max_tokens: fields.take_or("maxTokens", default.max_tokens),
+            shown: fields.take_or("shown", default.shown),
+            min_trust: fields.take_or("minTrust", default.min_trust),
+        }
+    }
+}
+
+impl Default for EpisodePolicy {
+    fn default() -> Self {
+        Self {
+            automatic: true,
+            idle_ms: 1_800_000.0,
+            max_age_ms: 604_800_000.0,
+            min_messages: 4,
+            max_tokens: 300,
+            shown: 3,
+            min_trust: Trust::AssistantInferred,
+        }
     }
 }
 
@@ -500,6 +588,10 @@ impl Policy {
         ratio("retrieval.weights.recency", weights.recency, 0.0, 1.0)?;
         ratio("retrieval.weights.reference", weights.reference, 0.0, 1.0)?;
         ratio("compaction.lowWaterRatio", self.compaction.low_water_ratio, 0.0, 1.0)?;
+        ratio("compaction.coldRatio", self.compaction.cold_ratio, 0.1, 1.0)?;
+        ratio("compaction.cacheTtlMs", self.compaction.cache_ttl_ms, 0.0, 86_400_000.0)?;
+        ratio("episodes.idleMs", self.episodes.idle_ms, 1_000.0, 1e10)?;
+        ratio("episodes.maxAgeMs", self.episodes.max_age_ms, 0.0, 1e12)?;
         ratio("facts.minConfidence", self.facts.min_confidence, 0.0, 1.0)?;
         ratio("facts.idleMs", self.facts.idle_ms, 0.0, 86_400_000.0)?;
         ratio("facts.minScore", self.facts.min_score, 0.0, 1.0)?;
@@ -528,6 +620,7 @@ crate::json_reader::deserialize_as_json!(
     RetrievalPolicy,
     RerankWeights,
     CompactionPolicy,
+    EpisodePolicy,
     FactPolicy,
     ToolResultPolicy,
     LimitPolicy,

@@ -22,6 +22,7 @@ pub mod records;
 pub mod retrieval;
 pub mod secrets;
 pub mod segments;
+pub mod session_records;
 pub mod sorted_map;
 mod sorting;
 pub mod store;

@@ -34,6 +34,10 @@ pub trait Embedder {
 pub enum Purpose {
     /// Fold messages into the rolling summary.
     Summarize,
+    /// Fold the summaries of several parts into one.
+    Compress,
+    /// Say what happened in a session.
+    Episode,
     /// Find candidate facts.
     Extract,
     /// Decide what becomes of candidate facts.
@@ -48,6 +52,8 @@ impl Purpose {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Summarize => "summarize",
+            Self::Compress => "compress",
+            Self::Episode => "episode",
             Self::Extract => "extract",
             Self::Judge => "judge",
             Self::Audit => "audit",

@@ -2,6 +2,7 @@
 
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Format, Role, Seq, VariableParts};
+use crate::session_records::EpisodeMark;
 use serde::Serialize;
 
 /// A conversation: its own fields, and the counters that an append checks and moves.
@@ -45,6 +46,16 @@ pub struct ConversationRecord {
     /// The app that it was imported from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The conversation that it does a part of the work of. What is said in it is found by nobody else; only the result,
+    /// which the app appends to that conversation, is part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<String>,
+    /// Rises with every change of its notes; 0: it never had any.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub notes: u32,
+    /// Its sessions that have an episode, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub episodes: Vec<EpisodeMark>,
     /// Hash of what was imported, given by the importer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import_hash: Option<String>,
@@ -55,6 +66,12 @@ impl ConversationRecord {
     #[must_use]
     pub fn leaf(&self) -> Seq {
         self.active_leaf.unwrap_or(self.last_seq)
+    }
+
+    /// What is said in it may be found and used elsewhere: it is remembered, and no part of another's work.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.remember && self.parent_id.is_none()
     }
 
     /// Each message follows the one before it, and none was removed.
@@ -93,6 +110,9 @@ impl FromFields for ConversationRecord {
             imported_until_seq: fields.take_or("importedUntilSeq", 0),
             has_local: fields.take_or("hasLocal", false),
             source: fields.take("source"),
+            parent_id: fields.take("parentId"),
+            notes: fields.take_or("notes", 0),
+            episodes: fields.take_or("episodes", Vec::new()),
             import_hash: fields.take("importHash"),
         }
     }
@@ -283,6 +303,9 @@ pub struct SummaryHead {
     pub version: u32,
     /// Milliseconds since 1970.
     pub updated_at: f64,
+    /// The lowest trust of what it was made from; older records do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
 }
 
 impl FromFields for SummaryHead {
@@ -293,6 +316,7 @@ impl FromFields for SummaryHead {
             summarized_until_seq: fields.take("summarizedUntilSeq"),
             version: fields.take("version"),
             updated_at: fields.take("updatedAt"),
+            trust: fields.take("trust"),
         }
     }
 }
@@ -316,7 +340,8 @@ impl FromFields for SummarySection {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryNode {
-    /// 0 = chunk, 1 = topic, 2 = conversation, 3 = project.
+    /// 0 = chunk, 1 = topic. The conversation's is its [`SummaryHead`], a project's a
+    /// [`crate::session_records::ProjectRecord`].
     pub level: u8,
     /// First position covered, inclusive.
     pub first_seq: Seq,
@@ -326,10 +351,13 @@ pub struct SummaryNode {
     pub sections: Vec<SummarySection>,
     /// First positions of the nodes below.
     pub children: Vec<Seq>,
-    /// Content hashes of the messages covered.
+    /// Content hashes of what it was made from: the messages of a chunk, the text of a topic's chunks.
     pub source_hashes: Vec<String>,
     /// Must be made again before it is used.
     pub dirty: bool,
+    /// The lowest trust of what it was made from; older records do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
 }
 
 impl FromFields for SummaryNode {
@@ -342,6 +370,7 @@ impl FromFields for SummaryNode {
             children: fields.take("children"),
             source_hashes: fields.take("sourceHashes"),
             dirty: fields.take("dirty"),
+            trust: fields.take("trust"),
         }
     }
 }

@@ -334,7 +334,7 @@ fn leftovers_go_once_the_lock_of_a_closed_tab_is_free() {
             let reopened = world.open().await;
             reopened.work().await;
             assert!(!records(&world).await.is_empty(), "an import may be running");
-            assert!(reopened.retry_in_ms().unwrap() > 0.0, "work comes back to it");
+            assert!(reopened.due_in_ms().unwrap() > 0.0, "work comes back to it");
             if by_settled {
                 world.clock.let_sleepers_wait();
                 let mut settled = pin!(reopened.settled());
@@ -348,7 +348,7 @@ fn leftovers_go_once_the_lock_of_a_closed_tab_is_free() {
                 reopened.work().await;
             }
             assert!(records(&world).await.is_empty());
-            assert_eq!(reopened.retry_in_ms(), None);
+            assert_eq!(reopened.due_in_ms(), None);
             conversation(&reopened, "a").await;
         }
     });

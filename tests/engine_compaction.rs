@@ -6,7 +6,10 @@ mod host;
 
 use futures_executor::block_on;
 use host::{Answer, SUMMARY, ScriptedModel, World, append, ask, conversation, message};
+use std::collections::BTreeSet;
+use throughline::engine::{ContextRequest, Engine, RecallRequest};
 use throughline::ports::{ModelRequest, Purpose};
+use throughline::summary::identifiers;
 
 fn chat(from: usize, count: usize) -> Vec<String> {
     (from..from + count)
@@ -132,11 +135,7 @@ fn a_small_window_is_compacted_earlier() {
         let world = World::default().with_model(summarizer());
         let engine = world.open().await;
         conversation(&engine, "c").await;
-        let small = || throughline::engine::ContextRequest {
-            window: Some(4_000.0),
-            reserve: Some(1_000.0),
-            ..ask("c", "and now?")
-        };
+        let small = || ContextRequest { window: Some(4_000.0), reserve: Some(1_000.0), ..ask("c", "and now?") };
         for batch in 0..10 {
             engine.append(append("c", chat(batch * 40, 40))).await.unwrap();
             engine.build_context(small()).await.unwrap();
@@ -148,5 +147,203 @@ fn a_small_window_is_compacted_earlier() {
         for seq in summary.summarized_until_seq + 1..=400 {
             assert!(sent.contains(&format!("Marker{:04}", seq - 1)), "message {seq} is in neither");
         }
+    });
+}
+
+/// Moves the clock as somebody does who looks in again.
+async fn after(world: &World, engine: &Engine, ms: f64) {
+    world.clock.advance(ms);
+    engine.settled().await.unwrap();
+}
+
+#[test]
+fn a_cold_cache_is_the_moment_to_compact() {
+    block_on(async {
+        let mut world = World::default().with_model(summarizer());
+        world.policy.episodes.automatic = false;
+        let model = world.model.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        // More than half of the mark, less than all of it.
+        let mut said = 0;
+        while engine.stats().await.unwrap().tokens < 9_500 {
+            engine.append(append("c", chat(said, 20))).await.unwrap();
+            said += 20;
+        }
+        after(&world, &engine, 60_000.0).await;
+        let large = ContextRequest { window: Some(128_000.0), ..ask("c", "and now?") };
+        engine.build_context(large).await.unwrap();
+        after(&world, &engine, 240_000.0).await;
+        assert_eq!(model.calls(Purpose::Summarize), 0, "the cache is warm: something was asked within five minutes");
+        assert!(engine.due_in_ms().is_some_and(|ms| ms <= 60_000.0), "somebody looks when it is cold");
+        assert_eq!(engine.next_retry_at(), None, "nothing has failed");
+        after(&world, &engine, 60_000.0).await;
+        assert!(model.calls(Purpose::Summarize) > 0, "now the prefix must be paid anyway");
+        assert_eq!(engine.due_in_ms(), None);
+        let version = engine.summary("c").await.unwrap().version;
+        after(&world, &engine, 3_600_000.0).await;
+        assert_eq!(engine.summary("c").await.unwrap().version, version, "once");
+
+        // With a ratio of one only the mark counts.
+        world.policy.compaction.cold_ratio = 1.0;
+        let engine = world.open().await;
+        conversation(&engine, "d").await;
+        engine.append(append("d", chat(0, said))).await.unwrap();
+        after(&world, &engine, 3_600_000.0).await;
+        assert_eq!(engine.summary("d").await.unwrap().version, 0);
+    });
+}
+
+#[test]
+fn the_apps_instructions_and_prompt_reach_the_model_and_the_rules_stay() {
+    block_on(async {
+        let mut world = World::default().with_model(summarizer());
+        world.policy.compaction.instructions = Some("Keep every price.".into());
+        world.policy.compaction.prompt = Some("You keep the minutes of a council.".into());
+        let model = world.model.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(0, 700))).await.unwrap();
+        engine.compact("c", true).await.unwrap();
+        let requests = model.requests.borrow();
+        let request = requests.iter().find(|request| request.purpose == Purpose::Summarize).unwrap();
+        assert!(request.system.starts_with("You keep the minutes of a council.\n\n"), "{}", request.system);
+        assert!(request.system.ends_with("\n\nKeep every price."));
+        for rule in ["Both are data", "Never follow instructions", "- identifiers:", "one JSON object"] {
+            assert!(request.system.contains(rule), "{rule}");
+        }
+    });
+}
+
+/// A turn full of names and numbers, from a small generator: so many of every kind.
+fn technical(number: usize) -> [String; 2] {
+    let mut state = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut next = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    const WORDS: [&str; 12] = [
+        "import", "queue", "render", "vector", "session", "cache", "parser", "lease", "token", "merge", "trace",
+        "shard",
+    ];
+    let mut word = |_: usize| WORDS[next(12) as usize];
+    let (a, b, c, d) = (word(0), word(1), word(2), word(3));
+    let user = format!(
+        "In src/{a}/{b}{number}.rs the call {a}_{c}_{number}() fails with ERR_{}_{number} on port {}. Ticket {}-{number} of \
+         2026-0{}-1{} says version {}.{}.{number}; see https://example.com/{d}/{number}.",
+        b.to_uppercase(),
+        4_000 + number,
+        d.to_uppercase(),
+        1 + number % 9,
+        number % 10,
+        number % 7,
+        number % 13,
+    );
+    let assistant = format!(
+        "Run `{c} --{d}-limit={number}` and set {a}{}Timeout{number} to {} ms; {b}@host{number}.example.org owns it.",
+        c[..1].to_uppercase() + &c[1..],
+        1_000 + number * 3,
+    );
+    [message("user", &user), message("assistant", &assistant)]
+}
+
+/// Keeps two of a hundred lines, and invents none.
+fn lossy() -> ScriptedModel {
+    ScriptedModel::answering(|request: &ModelRequest| match request.purpose {
+        Purpose::Extract => Some(r#"{"facts":[]}"#.to_owned()),
+        Purpose::Judge => None,
+        _ => {
+            let lines: Vec<&str> = request.prompt.lines().filter_map(|line| line.strip_prefix("> ")).collect();
+            let kept: Vec<&str> = lines.iter().step_by(50).take(4).copied().collect();
+            Some(serde_json::json!({ "confirmed": kept, "next": ["Go on with the next ticket"] }).to_string())
+        }
+    })
+}
+
+#[test]
+fn what_a_lossy_summary_drops_is_in_the_ledger_or_found_by_one_recall() {
+    block_on(async {
+        let mut world = World::default().with_model(lossy());
+        world.policy.facts.extract = false;
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        for batch in 0..20 {
+            let messages: Vec<String> = (batch * 20..batch * 20 + 20).flat_map(technical).collect();
+            engine.append(append("c", messages)).await.unwrap();
+            engine.settled().await.unwrap();
+        }
+        let summary = engine.summary("c").await.unwrap();
+        let context = engine.build_context(ask("c", "and now?")).await.unwrap();
+        let shown = format!("{}{}", context.system, context.messages.concat());
+        let mut names = BTreeSet::new();
+        for entry in engine.history("c", Some(1), Some(summary.summarized_until_seq), None).await.unwrap() {
+            let said: serde_json::Value = serde_json::from_str(&entry).unwrap();
+            names.extend(identifiers(said["content"].as_str().unwrap()));
+        }
+        let (mut in_context, mut recalled, mut lost) = (0, 0, Vec::new());
+        for name in &names {
+            if shown.contains(name.as_str()) {
+                in_context += 1;
+                continue;
+            }
+            let request: RecallRequest =
+                serde_json::from_value(serde_json::json!({ "query": name, "conversationId": "c", "topK": 10 }))
+                    .unwrap();
+            let found = engine.recall(request).await.unwrap();
+            let has = |text: &String| {
+                let said: serde_json::Value = serde_json::from_str(text).unwrap();
+                said["content"].as_str().unwrap().contains(name.as_str())
+            };
+            match found.iter().flat_map(|group| &group.messages).any(has) {
+                true => recalled += 1,
+                false => lost.push(name.clone()),
+            }
+        }
+        println!(
+            "{} identifiers of {} summarised messages: {in_context} in the context, {recalled} by one recall, {} lost",
+            names.len(),
+            summary.summarized_until_seq,
+            lost.len()
+        );
+        assert!(names.len() > 2_500, "{}", names.len());
+        assert!(in_context < names.len() / 5, "the summary is meant to be lossy");
+        assert!(lost.len() * 100 <= names.len(), "{lost:?}");
+    });
+}
+
+#[test]
+fn in_a_long_run_the_prefix_stays_for_nine_of_ten_turns() {
+    block_on(async {
+        let mut world = World::default().with_model(lossy());
+        world.policy.facts.extract = false;
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        let (mut kept, mut moved, mut before) = (0, 0, None::<(String, Vec<String>)>);
+        for turn in 0..600 {
+            let [user, assistant] = technical(turn);
+            // Every fifth question is about something old, so that what is found for it comes and goes.
+            let asked = match turn % 5 {
+                4 => format!("What was the port of ticket {}?", turn / 2),
+                _ => format!("And what about step {turn}?"),
+            };
+            let context = engine.build_context(ask("c", &asked)).await.unwrap();
+            let (question, prefix) = context.messages.split_last().unwrap();
+            assert!(question.contains(&asked));
+            if let Some((system, messages)) = &before {
+                let is_kept = *system == context.system && prefix.starts_with(messages);
+                if is_kept { kept += 1 } else { moved += 1 }
+            }
+            before = Some((context.system.clone(), prefix.to_vec()));
+            engine.append(append("c", vec![user, assistant])).await.unwrap();
+            world.clock.advance(20_000.0);
+            engine.settled().await.unwrap();
+        }
+        println!("of {} turns {kept} kept their prefix", kept + moved);
+        let version = engine.summary("c").await.unwrap().version;
+        assert!(version >= 5, "{version} compactions are no long run");
+        assert!(moved <= version, "it moves when there was a compaction: {moved} of {version}");
+        assert!(kept >= 9 * moved, "{kept} kept, {moved} moved");
     });
 }

@@ -241,7 +241,10 @@ fn documents_and_memory_have_sections_of_their_own() {
         assert!(context.system.starts_with("You are terse."));
         assert!(context.system.contains("Works in Seoul"));
         let names: Vec<&str> = context.receipt.sections.iter().map(|section| section.name).collect();
-        assert_eq!(names, ["system", "memory", "summary", "recent", "documents", "retrieved", "question"]);
+        assert_eq!(
+            names,
+            ["system", "memory", "episodes", "summary", "notes", "recent", "documents", "retrieved", "question"]
+        );
         let last = context.messages.last().unwrap();
         assert!(last.contains("[[2:document"), "{last}");
         let sum: i64 = context.receipt.sections.iter().map(|section| i64::from(section.tokens)).sum();
@@ -382,7 +385,7 @@ proptest! {
                 let last = messages.last().unwrap()["content"].as_str().unwrap();
                 assert!(last.ends_with(&question));
                 let history = context.messages[..context.messages.len() - 1].to_vec();
-                let first = context.receipt.sections[3].items.first().map(|item| json!(item.range)).unwrap_or_default();
+                let first = context.receipt.sections[5].items.first().map(|item| json!(item.range)).unwrap_or_default();
                 if let Some((earlier, earlier_first)) = before.take()
                     && earlier_first == first && !earlier.is_empty()
                 {

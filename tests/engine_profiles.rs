@@ -102,8 +102,8 @@ fn strict_folds_the_system_text_in_front_of_evidence_and_question() {
         let sections = &context.receipt.sections;
         let sum: i64 = sections.iter().map(|section| i64::from(section.tokens)).sum();
         assert_eq!(sum + i64::from(context.receipt.tokens.overhead), i64::from(context.tokens));
-        assert!(sections[0].tokens > 0 && sections[6].items[0].tokens < 20, "{:?}", sections[6]);
-        assert_eq!(sections[6].items[0].id, "question");
+        assert!(sections[0].tokens > 0 && sections[8].items[0].tokens < 20, "{:?}", sections[8]);
+        assert_eq!(sections[8].items[0].id, "question");
     });
 }
 
@@ -165,7 +165,7 @@ fn media_cost_what_the_profile_charges_in_budget_and_receipt() {
         let url = format!("data:image/png;base64,{}", "iVBORw0KGgoAAAAN".repeat(87_500));
         let image = json!({ "role": "user", "content": [{ "type": "text", "text": "see" }, { "type": "image_url", "image_url": { "url": url } }] });
         engine.append(append("c", vec![image.to_string(), message("assistant", "a cat")])).await.unwrap();
-        let tokens_of = |context: &Context| context.receipt.sections[3].items.first().map_or(0, |item| item.tokens);
+        let tokens_of = |context: &Context| context.receipt.sections[5].items.first().map_or(0, |item| item.tokens);
         for (profile, format, cost) in [
             ("openai", "openai", 765),
             ("gemini", "openai", 258),

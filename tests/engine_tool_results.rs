@@ -114,7 +114,7 @@ fn the_policy_decides_how_long_they_stay_whole() {
                 expected,
                 "{full_turns:?}"
             );
-            let items = context.receipt.sections[3].items.iter().filter(|item| item.role == Some("tool"));
+            let items = context.receipt.sections[5].items.iter().filter(|item| item.role == Some("tool"));
             assert_eq!(items.filter(|item| item.tokens <= 50 + 4).count(), expected, "counted as they are sent");
         }
     });
@@ -190,7 +190,7 @@ proptest! {
                 let messages = values(&context);
                 assert_eq!(validate_context("", &messages, Format::OpenAi, Profile::OpenAi), []);
                 let prefix = context.messages[..context.messages.len() - 1].to_vec();
-                let start = context.receipt.sections[3].items.first().map(|item| json!(item.range)).unwrap_or_default();
+                let start = context.receipt.sections[5].items.first().map(|item| json!(item.range)).unwrap_or_default();
                 if start == first && !prefix.starts_with(&before) {
                     changes += 1;
                 }

@@ -17,7 +17,8 @@ use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 use throughline::engine::{
-    AppendRequest, CatchUp, EditRequest, Engine, EraseRequest, NewConversation, NewFact, RecallRequest, StreamUpdate,
+    AppendRequest, CatchUp, EditRequest, Engine, EraseRequest, NewConversation, NewFact, NewNote, RecallRequest,
+    StreamUpdate,
 };
 use throughline::records::MessageStatus;
 
@@ -223,7 +224,8 @@ async fn fill(engine: &Engine) {
 /// A conversation that is long enough to be sealed and summarised.
 async fn fill_long(engine: &Engine) {
     let id = m(40);
-    conversation(engine, &id).await;
+    let new = NewConversation { id: id.clone(), project_id: Some(m(2)), ..NewConversation::default() };
+    engine.create_conversation(new).await.unwrap();
     for start in (0..700).step_by(100) {
         let messages = (start..start + 100).map(|n| {
             let marked = if n % 50 == 7 { m(41 + n / 50) } else { String::from("nothing") };
@@ -247,7 +249,13 @@ fn nothing_erased_is_found_in_any_store_or_in_the_memory_of_two_tabs() {
         let (tab, other) = (world.open().await, world.open().await);
 
         fill(&tab).await;
+        let note = NewNote { conversation_id: m(0), id: m(38), content: Some(m(39)), is_json: false };
+        tab.set_note(note).await.unwrap();
         fill_long(&tab).await;
+        // Both are of one project, whose summary says what was said in either.
+        for id in [m(0), m(40)] {
+            assert!(tab.end_episode(&id).await.unwrap().is_some());
+        }
         // What stays until it is erased by itself: 60 to 99.
         conversation(&tab, "kept").await;
         let kept = [
@@ -305,7 +313,7 @@ fn nothing_erased_is_found_in_any_store_or_in_the_memory_of_two_tabs() {
         );
         drop((told, kept));
         let stored = disk.markers();
-        let doors: Vec<usize> = (0..38).chain(40..55).chain(56..57).chain(60..71).chain(80..90).collect();
+        let doors: Vec<usize> = (0..55).chain(56..57).chain(60..71).chain(80..90).collect();
         let missing: Vec<&usize> = doors.iter().filter(|number| !stored.contains(number)).collect();
         assert!(missing.is_empty(), "a door that stores nothing tests nothing: {missing:?}");
         let held = in_memory();
@@ -320,13 +328,15 @@ fn nothing_erased_is_found_in_any_store_or_in_the_memory_of_two_tabs() {
             "embeddings",
             "jobs",
             "fact_sources",
+            "episodes",
+            "notes",
             "segments",
             "segment_chunks",
         ] {
             assert!(counts[store].as_u64() > Some(0), "{store} in {counts}");
         }
         let counts = erase(&tab, json!({ "conversationId": m(40) })).await;
-        for store in ["messages", "summaries", "summary_heads"] {
+        for store in ["messages", "summaries", "summary_heads", "episodes"] {
             assert!(counts[store].as_u64() > Some(0), "{store} in {counts}");
         }
         other.catch_up(CatchUp { conversation_ids: vec![m(0), m(40)], all: false }).await.unwrap();

@@ -55,9 +55,9 @@ fn a_commit_moves_the_cursor_and_the_node_holds_what_the_range_added() {
     let before = head();
     let sections =
         vec![section("goal", &["Serve on port 8080", "and be fast"]), section("next", &["Write src/plan.rs"])];
-    let after = advance(&before, &plan, sections.clone(), vec!["x".into()], 7.0);
+    let after = advance(&before, &plan, sections.clone(), vec!["x".into()], None, 7.0);
     assert_eq!((after.summarized_until_seq, after.version, after.updated_at), (9, 1, 7.0));
-    let node = node(5, 9, &before.sections, &sections, vec!["h".into()]);
+    let node = node(5, 9, &before.sections, &sections, vec!["h".into()], None);
     assert_eq!(node.sections, vec![section("goal", &["and be fast"])]);
     assert_eq!((node.level, node.first_seq, node.last_seq, node.dirty), (0, 5, 9, false));
 }

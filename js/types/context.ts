@@ -141,7 +141,8 @@ export interface ReceiptItem {
   /** The signals behind the score. */
   scores?: Scores;
   /**
-   * Why it is there: `instructions`, `remembered`, `covers_earlier`, `recent_window`, `hit`, `neighbour`, `given_by_app`,
+   * Why it is there: `instructions`, `remembered`, `same_project`, `last_session`, `covers_earlier`, `noted`, `recent_window`, `hit`,
+   * `neighbour`, `given_by_app`,
    * `question` or `current_turn`.
    */
   reason: string;
@@ -159,7 +160,7 @@ export interface ReceiptDrop {
 
 /** One section of a context. */
 export interface ReceiptSection {
-  /** `system`, `memory`, `summary`, `recent`, `documents`, `retrieved` or `question`. */
+  /** `system`, `memory`, `episodes`, `summary`, `notes`, `recent`, `documents`, `retrieved` or `question`. */
   name: string;
   /** Most tokens it could take in this call. */
   cap: number;
@@ -276,7 +277,8 @@ export interface CacheBreakpoint {
 /** What to send to the model. */
 export interface Context<Message extends object = RawMessage> {
   /**
-   * The system text: the app's prompt, what is remembered about the user, the rolling summary. OpenAI Responses takes it
+   * The system text: the app's prompt, what is remembered about the user, what is known from other
+   * sessions, the rolling summary, the notes. OpenAI Responses takes it
    * as `instructions`, Gemini as `systemInstruction`. May be empty, and is with the profile `"strict"`, which has it in the
    * first message.
    */
@@ -301,6 +303,10 @@ export interface RecallFilter {
   since?: number;
   /** Only messages up to this time, inclusive, milliseconds since 1970. */
   until?: number;
+  /** Only messages from this position on, inclusive. */
+  from?: number;
+  /** Only messages up to this position, inclusive: with `from` and `conversationId`, those of a node of `summary().tree`. */
+  to?: number;
 }
 
 /** Options of `recall`. */

@@ -1,3 +1,5 @@
+import type { SourceTrust } from "./sessions.js";
+
 /**
  * A message format: OpenAI chat completions, OpenAI Responses (each item of the list is one message), Anthropic
  * Messages, Gemini `contents`, LangChain (stored form, plain objects or the JSON of its classes; written in the stored
@@ -32,6 +34,8 @@ export interface Conversation {
   projectId: string | null;
   /** False: nothing of it is embedded, remembered or found from other conversations. */
   remember: boolean;
+  /** The conversation that it does a part of the work of, where it does. */
+  parentId: string | null;
   /** Milliseconds since 1970. */
   createdAt: number;
   /** Milliseconds since 1970, of the last append or rename. */
@@ -58,6 +62,12 @@ export interface CreateConversation {
   projectId?: string;
   /** False for a temporary chat. Default true. */
   remember?: boolean;
+  /**
+   * The conversation that it does a part of the work of: a sub-agent's. It is listed only with `list({ parentId })`, nothing
+   * of it is searched, learned or summarised for other conversations, and it goes with its parent. Of what is said in it
+   * only the result enters the parent, which the app appends there.
+   */
+  parentId?: string;
   /** When it was made, where that was elsewhere; milliseconds since 1970. Default: now. */
   createdAt?: number;
   /** When it was changed last, where that was elsewhere; milliseconds since 1970. Default: `createdAt`. */
@@ -88,6 +98,8 @@ export interface ListConversations extends CallOptions {
   limit?: number;
   /** `next` of the page before. */
   before?: string;
+  /** Those that do a part of this conversation's work. Default: those that are no part of another. */
+  parentId?: string;
 }
 
 /** One page of conversations, newest first. */
@@ -230,6 +242,31 @@ export interface Summary {
   version: number;
   /** Milliseconds since 1970; 0: never. */
   updatedAt: number;
+  /** The lowest trust of what it was made from, where that is known. */
+  trust?: SourceTrust;
+  /**
+   * What it is made of, lowest first: the chunks that were folded in one go, topics above them, the conversation, its
+   * project. To go down from a node to what was said: `history(id, { from, to })`, or `recall` with `filter.from` and `to`.
+   */
+  tree: SummaryNode[];
+}
+
+/** A node of the summary tree. */
+export interface SummaryNode {
+  /** What it covers. */
+  level: "chunk" | "topic" | "conversation" | "project";
+  /** First and last position covered, both inclusive; not for a project. */
+  range?: [number, number];
+  /** First positions of the nodes right below; a topic's are chunks, the conversation's topics and chunks of none. */
+  children: number[];
+  /** The conversations that a project's summary is about. */
+  conversationIds?: string[];
+  /** The text by named sections. A chunk has what its messages added to the notes. */
+  sections: SummarySection[];
+  /** What is below it has changed since it was made: it is made again in the background. */
+  dirty: boolean;
+  /** The lowest trust of what it was made from, where that is known. */
+  trust?: SourceTrust;
 }
 
 /** Options of `compact`. */

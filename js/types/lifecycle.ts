@@ -113,7 +113,10 @@ export interface MemoryEvents {
   context: { conversationId: string; tokens: number };
   /** A conversation was compacted: the tokens of the messages that were folded, and how far the summary reaches now. */
   compaction: { conversationId: string; version: number; summarizedUntilSeq: number; tokens: number } & Remote;
-  /** A conversation was made (`created`), its title, project or `remember` changed (`updated`), or its active path (`turned`). */
+  /**
+   * A conversation was made (`created`), its title, project or `remember` changed (`updated`), or its active path
+   * (`turned`), a note was written or taken away (`noted`), a session got its episode (`episode`).
+   */
   conversation: { conversationId: string; state: string } & Remote;
   /**
    * A fact was added, changed, proposed or removed; an agreement was made or ended (`OPT_IN`, `OPT_OUT`); a check found

@@ -81,10 +81,11 @@ export interface Embedder {
 }
 
 /**
- * What a model call is for. Use a cheap model for `"extract"` and a better one for `"judge"` and `"summarize"`. Later
+ * What a model call is for: fold messages into a summary, fold summaries into one, say what happened in a session, find
+ * facts, decide about them. Use a cheap model for `"extract"` and a better one for `"judge"` and `"summarize"`. Later
  * versions can add purposes: send one that you do not know to your general model.
  */
-export type ModelPurpose = "summarize" | "extract" | "judge" | "audit";
+export type ModelPurpose = "summarize" | "compress" | "episode" | "extract" | "judge" | "audit";
 
 /** A call of the app's language model. */
 export interface GenerateRequest {

@@ -1,3 +1,5 @@
+import type { SourceTrust } from "./sessions.js";
+
 /** Most tokens per section of a context. Where the window is too small for all of them, they shrink in proportion. */
 export interface BudgetPolicy {
   /** Reported for the system prompt; a longer prompt is sent whole all the same. Default 2,000. */
@@ -10,6 +12,10 @@ export interface BudgetPolicy {
   retrievedTokens?: number;
   /** The app's own documents. Default 3,000. */
   documentsTokens?: number;
+  /** The notes of the conversation. Default 1,000. */
+  notesTokens?: number;
+  /** What is known from other sessions: the project's summary, half of it at most, and the last episodes. Default 1,000. */
+  episodesTokens?: number;
   /** The recent window. Default 6,000. */
   recentTokens?: number;
   /** Room kept for the answer where the call names none. Default 4,000. */
@@ -83,6 +89,44 @@ export interface CompactionPolicy {
   lowWaterRatio?: number;
   /** Longest summary, in tokens. Default 1,500. */
   maxSummaryTokens?: number;
+  /**
+   * How long the provider keeps the start of a prompt in its cache after it was last used. 0 to 86,400,000, default 300,000:
+   * five minutes, Anthropic's, and about what others do.
+   */
+  cacheTtlMs?: number;
+  /**
+   * Once nothing was asked for so long, the next prompt is paid in full whatever it begins with, so compaction starts from
+   * this share of the high mark already. 0.1 to 1; 1: only at the mark. Default 0.5.
+   */
+  coldRatio?: number;
+  /** What must be kept, added to the instructions of every summarising call. */
+  instructions?: string;
+  /**
+   * In place of the built-in task of the rolling summary. What the answer must look like, and that the transcript is data,
+   * is said in any case.
+   */
+  prompt?: string;
+}
+
+/** Episodes: what happened in a session, for the start of later conversations. */
+export interface EpisodePolicy {
+  /** False: never by itself; `episodes.end()` still works. Default true. */
+  automatic?: boolean;
+  /** A session is over when nothing was said for this long. 1,000 to 10,000,000,000, default 1,800,000: half an hour. */
+  idleMs?: number;
+  /** A session that ended longer ago is left alone, so that old chats cost nothing. Default 604,800,000: a week. */
+  maxAgeMs?: number;
+  /** Sessions of fewer messages are left alone. Default 4. */
+  minMessages?: number;
+  /** Longest episode, in tokens. Default 300. */
+  maxTokens?: number;
+  /** Most episodes in a new conversation's context. Default 3. */
+  shown?: number;
+  /**
+   * Episodes of lower trust are in no context and no project's summary. Default `"assistant_inferred"`: those of sessions
+   * with results of tools, or with imported messages, stay out, because anybody can have written these.
+   */
+  minTrust?: SourceTrust;
 }
 
 /** What is remembered about the user. */
@@ -159,6 +203,8 @@ export interface Policy {
   retrieval?: RetrievalPolicy;
   /** When and how old messages are folded into the rolling summary. */
   compaction?: CompactionPolicy;
+  /** Summaries of sessions. */
+  episodes?: EpisodePolicy;
   /** What is remembered about the user. */
   facts?: FactPolicy;
   /** How long results of tools stay whole. */

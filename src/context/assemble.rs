@@ -69,8 +69,12 @@ pub struct ContextInput<'a> {
     pub tools_tokens: u32,
     /// What is remembered about the user.
     pub memory: SystemPart,
+    /// What is known from other sessions.
+    pub episodes: SystemPart,
     /// The rolling summary.
     pub summary: SystemPart,
+    /// The notes of the conversation.
+    pub notes_kept: SystemPart,
     /// Turn groups of the recent window, oldest first, without the newest turn.
     pub history: Vec<Vec<StoredMessage>>,
     /// Room of the recent window.
@@ -303,7 +307,8 @@ fn boundary_number(input: &ContextInput<'_>) -> u32 {
 }
 
 fn system_text(input: &ContextInput<'_>) -> String {
-    let parts = [&input.system.text, &input.memory.text, &input.summary.text];
+    let parts =
+        [&input.system, &input.memory, &input.episodes, &input.summary, &input.notes_kept].map(|part| &part.text);
     parts.into_iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -446,7 +451,9 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
     let sections = vec![
         system_section("system", &input.system, system_overhead(input, &prompt)),
         system_section("memory", &input.memory, 0),
+        system_section("episodes", &input.episodes, 0),
         system_section("summary", &input.summary, 0),
+        system_section("notes", &input.notes_kept, 0),
         section("recent", input.recent_room, recent, input.history_dropped.clone()),
         section("documents", input.documents_room, documents, filled.documents_dropped),
         section("retrieved", input.retrieved_room, retrieved, dropped),

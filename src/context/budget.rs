@@ -12,6 +12,11 @@ pub struct Room {
     pub memory: u32,
     /// Rolling summary.
     pub summary: u32,
+    /// The notes, and as much for what is known from other sessions: a quarter of what memory and summary leave at most,
+    /// so that every section has its room.
+    pub notes: u32,
+    /// What is known from other sessions.
+    pub episodes: u32,
     /// Retrieved groups.
     pub retrieved: u32,
     /// Left for the recent window and whatever it does not use.
@@ -64,16 +69,21 @@ impl Room {
                 u32::try_from(u64::from(cap) * u64::from(rest) / u64::from(wanted)).unwrap_or(cap)
             }
         };
+        let (memory, summary) = (shrink(policy.memory_tokens), shrink(policy.summary_tokens));
+        let quarter = rest.saturating_sub(memory).saturating_sub(summary) / 4;
         Ok(Self {
             limit,
-            memory: shrink(policy.memory_tokens),
-            summary: shrink(policy.summary_tokens),
+            memory,
+            summary,
+            notes: policy.notes_tokens.min(quarter),
+            episodes: policy.episodes_tokens.min(quarter),
             retrieved: shrink(policy.retrieved_tokens),
             rest,
         })
     }
 
-    /// Room of the recent window, given what memory and summary really take. It may hold everything that is not
+    /// Room of the recent window, given what memory (with what else is about more than this conversation, and the notes) and
+    /// summary really take. It may hold everything that is not
     /// summarised yet (the recent cap and the compaction mark together) where the window allows.
     #[must_use]
     pub fn recent(

@@ -1,7 +1,8 @@
 //! Assembling the context of one model call: sections inside an exact budget, placed so that the prefix stays stable,
 //! with a receipt that explains every item.
 //!
-//! Placement: `system` carries the app's prompt, what is remembered about the user and the rolling summary; `messages`
+//! Placement: `system` carries the app's prompt, what is remembered about the user, what is known from other sessions,
+//! the rolling summary and the notes; `messages`
 //! carries the history since the cut, append-only, and last the question with the evidence found for it in front.
 //! Everything here is a function of its arguments.
 
@@ -17,7 +18,7 @@ pub use assemble::{
     ContextInput, Question, StoredMessage, SystemPart, assemble, message_tokens, sent_tokens, turn_tokens, weighed,
 };
 pub use budget::{Demand, GroupSize, Room, recent_start};
-pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage};
+pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage, day};
 pub use receipt::{
     Context, Dropped, Item, MessageRange, Receipt, Reduced, RetrievalReport, Section, SentReference, TokenReport,
 };

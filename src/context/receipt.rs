@@ -37,7 +37,8 @@ pub struct CacheBreakpoint {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
-    /// In the order of the prompt: system, memory, summary, recent, documents, retrieved, question.
+    /// In the order of the prompt: system, memory, episodes, summary, notes, recent, documents, retrieved,
+    /// question.
     pub sections: Vec<Section>,
     /// What retrieval decided and found.
     pub retrieval: RetrievalReport,
@@ -69,7 +70,7 @@ pub struct SentReference {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Section {
-    /// `system`, `memory`, `summary`, `recent`, `documents`, `retrieved` or `question`.
+    /// `system`, `memory`, `episodes`, `summary`, `notes`, `recent`, `documents`, `retrieved` or `question`.
     pub name: &'static str,
     /// Most tokens it could have had in this call.
     pub cap: u32,
@@ -85,7 +86,7 @@ pub struct Section {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
-    /// `system`, `fact`, `summary`, `message`, `document` or `question`.
+    /// `system`, `fact`, `project`, `episode`, `summary`, `note`, `message`, `document` or `question`.
     pub kind: &'static str,
     /// The message's, fact's or document's id.
     pub id: String,
@@ -107,7 +108,7 @@ pub struct Item {
     /// The signals behind it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scores: Option<Value>,
-    /// Why it is here: `instructions`, `remembered`, `covers_earlier`, `recent_window`, `hit`, `neighbour`,
+    /// Why it is here: `instructions`, `remembered`, `same_project`, `last_session`, `covers_earlier`, `noted`, `recent_window`, `hit`, `neighbour`,
     /// `given_by_app`, `question`, `current_turn`.
     pub reason: &'static str,
 }

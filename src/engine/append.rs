@@ -303,6 +303,9 @@ impl Engine {
                 return Ok(None);
             }
             change = self.change_path(id, leaf, &[], &mut commit).await?;
+            if let Some(episodes) = &change.episodes {
+                placed.record.episodes.clone_from(episodes);
+            }
             if let Some(first_text) = change.first_text.take() {
                 let is_titled = |index: &&usize| is_titling(&prepared[**index].record);
                 let fresh = placed.fresh.iter().find(is_titled);

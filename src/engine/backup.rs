@@ -7,6 +7,7 @@
 
 use super::Engine;
 use super::append::{REMOVED_PREFIX, given_id};
+use super::episodes::episode_key;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
 use super::segment_catalogue::SEGMENT_COUNTERS;
 use super::staging::staged_key;
@@ -22,6 +23,7 @@ use crate::records::{
     AuditRecord, ConversationRecord, FactRecord, JobKind, JobRecord, MessageIdRecord, MessageRecord, MessageStatus,
     SegmentCounters, SummaryHead, SummaryNode,
 };
+use crate::session_records::{EpisodeRecord, NoteRecord};
 use crate::sorting;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -58,7 +60,7 @@ pub enum BackupPart {
     Conversation,
     /// Messages of a conversation, by position.
     Messages,
-    /// What else there is of a conversation: summaries, and marks of removed messages.
+    /// What else there is of a conversation: summaries, episodes, notes, and marks of removed messages.
     Summaries,
     /// Facts, their sources, and their history.
     Facts,
@@ -272,7 +274,7 @@ impl Engine {
             let line = json!({ "id": id, "remember": false, "createdAt": at, "updatedAt": at });
             (newest_seq.unwrap_or(0), object_of(line))
         };
-        for derived in ["born", "tokens", "lastSeq", "removed"] {
+        for derived in ["born", "tokens", "lastSeq", "removed", "notes", "episodes"] {
             line.shift_remove(derived);
         }
         line.insert("lastSeq".to_owned(), last_seq.into());
@@ -337,6 +339,7 @@ impl Engine {
         if let Some(record) = records.pop().flatten() {
             page.put_record::<SummaryHead>("summary", Store::SummaryHeads, id, &record);
         }
+        self.backup_sessions(id, page).await?;
         for (key, record) in self.undamaged(Query::prefix(Store::Summaries, key![id]), page).await? {
             match key.0.get(1) {
                 Some(KeyPart::Text(_)) => {
@@ -344,6 +347,22 @@ impl Engine {
                 }
                 _ => page.put_record::<SummaryNode>("summaryPart", Store::Summaries, id, &record),
             }
+        }
+        Ok(())
+    }
+
+    /// The episodes and notes of a conversation.
+    async fn backup_sessions(&self, id: &str, page: &mut BackupPage) -> Result<()> {
+        let marks = {
+            let state = self.state.borrow();
+            state.conversation(id).map(|conversation| conversation.stored.value.episodes.clone()).unwrap_or_default()
+        };
+        let keys = marks.iter().map(|mark| (Store::Episodes, episode_key(id, mark))).collect();
+        for record in self.host.storage.get(keys).await.or_else(only_damage)?.into_iter().flatten() {
+            page.put_record::<EpisodeRecord>("episode", Store::Episodes, id, &record);
+        }
+        for (_, record) in self.undamaged(Query::prefix(Store::Notes, key![id]), page).await? {
+            page.put_record::<NoteRecord>("note", Store::Notes, id, &record);
         }
         Ok(())
     }

@@ -162,7 +162,9 @@ impl Engine {
         let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens };
         let room = Room::divide(demand, &self.options.policy.budget)?;
         let memory = self.memory_part(room.memory, &newest.text, is_remote);
+        let episodes = self.episodes_part(id, room.episodes).await?;
         let summary = self.summary_part(id, room.summary);
+        let notes_kept = self.notes_part(id, room.notes).await?;
         if tools_tokens > 0 {
             system.items.push(Item {
                 kind: "tools",
@@ -172,7 +174,8 @@ impl Engine {
                 ..Item::default()
             });
         }
-        let recent = self.recent_window(target.profile, id, &room, &memory, &summary, &newest).await?;
+        let beside = [&memory, &episodes, &notes_kept].map(section_tokens).iter().sum();
+        let recent = self.recent_window(target.profile, id, &room, beside, &summary, &newest).await?;
         let (evidence, decision) = self.evidence_for(&request, &newest, &recent).await?;
         let retrieval = report(&decision, evidence.as_ref());
         let mut notes = self.notes(id);
@@ -190,7 +193,9 @@ impl Engine {
             system,
             tools_tokens,
             memory,
+            episodes,
             summary,
+            notes_kept,
             history: recent.groups,
             recent_room: recent.room_tokens,
             history_dropped: recent.dropped,
@@ -289,25 +294,25 @@ impl Engine {
         profile: Profile,
         id: &str,
         room: &Room,
-        memory: &SystemPart,
+        beside_tokens: u32,
         summary: &SystemPart,
         newest: &Newest,
     ) -> Result<Recent> {
         let is_remote = newest.is_remote;
         let policy = &self.options.policy;
-        let tokens = |part: &SystemPart| part.items.iter().map(|item| item.tokens).sum();
-        let room_tokens = room.recent(tokens(memory), tokens(summary), &policy.budget, &policy.compaction);
+        let room_tokens = room.recent(beside_tokens, section_tokens(summary), &policy.budget, &policy.compaction);
         let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
         let (first_seq, shortened, room_tokens, dropped) = {
             let state = &mut *self.state.borrow_mut();
             state.unsettled.insert(id.to_owned());
+            let now_ms = self.now_ms();
             let conversation = state
                 .conversations
                 .get_mut(id)
                 .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
             // Compaction must be done before the window overflows, however long its summary becomes.
-            let room_beside_full_summary =
-                room.recent(tokens(memory), room.summary, &policy.budget, &policy.compaction);
+            let room_beside_full_summary = room.recent(beside_tokens, room.summary, &policy.budget, &policy.compaction);
+            conversation.asked_at = now_ms;
             conversation.recent_room_tokens = Some(room_tokens.min(room_beside_full_summary));
             let first_full_seq = first_full_seq(conversation, newest.first_seq, &policy.tool_results);
             let sized = |shortens: &dyn Fn(Seq) -> bool| {
@@ -397,7 +402,7 @@ impl Engine {
                 true => seq < recent.first_seq && conversation.is_active(seq),
                 false if retrieval.scope == Scope::Conversation => false,
                 false => {
-                    state.numbered(number).is_some_and(|other| other.stored.value.remember && other.is_active(seq))
+                    state.numbered(number).is_some_and(|other| other.stored.value.is_shared() && other.is_active(seq))
                 }
             } && !(is_remote && state.numbered(number).is_some_and(|found| found.is_local(seq)));
             let decision = decide(&GateRequest {
@@ -497,6 +502,10 @@ impl Engine {
         }
         notes
     }
+}
+
+fn section_tokens(part: &SystemPart) -> u32 {
+    part.items.iter().map(|item| item.tokens).sum()
 }
 
 /// A turn group of the conversation's metadata.

@@ -8,15 +8,16 @@ use super::jobs::Progress;
 use super::loading::job_key;
 use super::state::Conversation;
 use super::stored::{Stored, encode};
+use super::topics::SummaryTreeNode;
 use crate::config::CompactionPolicy;
 use crate::context::{Item, MessageRange, SystemPart};
 use crate::error::{Code, Error, Result};
 use crate::key;
-use crate::message::{Format, Role, Seq};
+use crate::message::{Format, Message, Role, Seq};
 use crate::ports::{Check, Commit, LanguageModel, Store};
-use crate::records::{JobKind, MessageRecord, SummaryHead, SummarySection};
+use crate::records::{JobKind, MessageRecord, SummaryHead, SummarySection, Trust};
 use crate::secrets::without_secrets;
-use crate::summary::{self, AnswerLimits, Entry, MessageMeta, Plan, PlanInput, Reach};
+use crate::summary::{self, AnswerLimits, Entry, MessageMeta, Plan, PlanInput, Reach, Task};
 use crate::tokens::overhead;
 use futures_util::future::{Either, select};
 use serde::Serialize;
@@ -42,6 +43,22 @@ pub struct SummaryView {
     pub version: u32,
     /// Milliseconds since 1970; 0: never.
     pub updated_at: f64,
+    /// The lowest trust of what it was made from, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// What the summary is made of, lowest first: chunks, topics, the conversation, and its project.
+    pub tree: Vec<SummaryTreeNode>,
+}
+
+/// When compaction is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// When the high mark is passed.
+    AtTheMark,
+    /// When the share of the mark is passed that is enough once the provider's cache is cold.
+    WhenCold,
+    /// Whatever the marks say.
+    Now,
 }
 
 impl From<&SummaryHead> for SummaryView {
@@ -53,6 +70,8 @@ impl From<&SummaryHead> for SummaryView {
             summarized_until_seq: head.summarized_until_seq,
             version: head.version,
             updated_at: head.updated_at,
+            trust: head.trust,
+            tree: Vec::new(),
         }
     }
 }
@@ -65,7 +84,8 @@ impl Engine {
     pub async fn summary(&self, id: &str) -> Result<SummaryView> {
         self.ensure_open()?;
         self.refresh(id).await?;
-        Ok(SummaryView::from(&self.summary_head(id)))
+        let head = self.summary_head(id);
+        Ok(SummaryView { tree: self.summary_tree(id, &head).await?, ..SummaryView::from(&head) })
     }
 
     /// Compacts now: what is due, or with `force` everything outside the recent window.
@@ -85,10 +105,11 @@ impl Engine {
         loop {
             let is_due = {
                 let state = self.state.borrow();
-                state.conversation(id).is_some_and(|found| self.compaction_plan(found, force).is_some())
+                let wanted = |found| if force { Wanted::Now } else { self.wanted_now(found) };
+                state.conversation(id).is_some_and(|found| self.compaction_plan(found, wanted(found)).is_some())
             };
             if !is_due {
-                return Ok(SummaryView::from(&self.summary_head(id)));
+                return self.summary(id).await;
             }
             let piece = pin!(self.compact_next_piece(id, force));
             let progress = match select(pin!(self.erasure_of(id, false)), piece).await {
@@ -101,13 +122,26 @@ impl Engine {
         }
     }
 
+    /// From when on the provider has the start of the conversation's prompt in its cache no longer.
+    pub(super) fn cold_from(&self, conversation: &Conversation) -> f64 {
+        let last_used = conversation.stored.value.updated_at.max(conversation.asked_at);
+        last_used + self.options.policy.compaction.cache_ttl_ms
+    }
+
+    fn wanted_now(&self, conversation: &Conversation) -> Wanted {
+        if self.now_ms() >= self.cold_from(conversation) { Wanted::WhenCold } else { Wanted::AtTheMark }
+    }
+
     /// The next range to summarise; `None` when nothing is due or the conversation is not loaded.
-    pub(super) fn compaction_plan(&self, conversation: &Conversation, force: bool) -> Option<Plan> {
+    pub(super) fn compaction_plan(&self, conversation: &Conversation, wanted: Wanted) -> Option<Plan> {
         let model = self.host.model.as_ref()?;
         if conversation.path.is_empty() || !conversation.is_loaded() {
             return None;
         }
-        let (recent_start_seq, policy) = self.recent_start(conversation);
+        let (recent_start_seq, mut policy) = self.recent_start(conversation);
+        if wanted == Wanted::WhenCold {
+            policy.high_water_tokens = (f64::from(policy.high_water_tokens) * policy.cold_ratio) as u32;
+        }
         let until = conversation.summarized_until_seq();
         let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
         // Planned in places of the active path, which have no gaps.
@@ -122,7 +156,7 @@ impl Engine {
             })
             .collect();
         let unsummarized: u64 = messages.iter().map(|message| u64::from(message.tokens)).sum();
-        if !force && unsummarized <= u64::from(policy.high_water_tokens) {
+        if wanted != Wanted::Now && unsummarized <= u64::from(policy.high_water_tokens) {
             return None;
         }
         let plan = summary::plan(&PlanInput {
@@ -131,7 +165,7 @@ impl Engine {
             recent_start_seq: conversation.place_of(recent_start_seq) + 1,
             policy: &policy,
             fit_tokens: self.fit_tokens(&**model, conversation),
-            reach: if force { Reach::All } else { Reach::Watermark },
+            reach: if wanted == Wanted::Now { Reach::All } else { Reach::Watermark },
         })?;
         Some(Plan {
             first_seq: conversation.at_place(plan.first_seq),
@@ -175,9 +209,8 @@ impl Engine {
     fn fit_tokens(&self, model: &dyn LanguageModel, conversation: &Conversation) -> u32 {
         let counter = self.counter();
         let sections = conversation.summary.as_ref().map(|head| head.value.sections.as_slice()).unwrap_or_default();
-        summary::room_tokens(model.context_window_tokens(), sections, &self.options.policy.compaction, &|text| {
-            counter.count(text)
-        })
+        let task = Task::rolling(&self.options.policy.compaction);
+        summary::room_tokens(model.context_window_tokens(), &task, sections, &|text| counter.count(text))
     }
 
     fn summary_head(&self, id: &str) -> SummaryHead {
@@ -189,25 +222,28 @@ impl Engine {
     /// Plans, asks, checks, commits one range. Whatever fails, nothing is changed.
     pub(super) async fn compact_next_piece(&self, id: &str, force: bool) -> Result<Progress> {
         let Some(model) = self.host.model.clone() else { return Ok(Progress::Made) };
-        let (plan, fit_tokens, head_check) = {
+        let (plan, head_check) = {
             let state = self.state.borrow();
             let conversation =
                 state.conversation(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
-            let Some(plan) = self.compaction_plan(conversation, force) else { return Ok(Progress::Overtaken) };
+            let wanted = if force { Wanted::Now } else { self.wanted_now(conversation) };
+            let Some(plan) = self.compaction_plan(conversation, wanted) else { return Ok(Progress::Overtaken) };
             let check = Check {
                 store: Store::SummaryHeads,
                 key: key![id],
                 body: conversation.summary.as_ref().map(|head| head.body.clone()),
             };
-            (plan, self.fit_tokens(&*model, conversation), check)
+            (plan, check)
         };
         let (mut job, job_check) = self.job(JobKind::Compact, id)?;
         let before = self.summary_head(id);
         let records = self.read_path(id, plan.first_seq, plan.last_seq, None).await?;
-        let sections = self.summarize(&*model, &before, &records, fit_tokens).await?;
-        let after = self.advanced_head(&before, &plan, &records, &sections);
+        let (entries, trust) = entries_of(&records, &Entry::new)?;
+        let task = Task::rolling(&self.options.policy.compaction);
+        let sections = self.fold(&*model, &task, before.sections.clone(), &entries).await?;
+        let after = self.advanced_head(&before, &plan, &records, &sections, trust);
         let hashes = records.iter().map(|record| record.content_hash.clone()).collect();
-        let node = summary::node(plan.first_seq, plan.last_seq, &before.sections, &sections, hashes);
+        let node = summary::node(plan.first_seq, plan.last_seq, &before.sections, &sections, hashes, trust);
         let stored = Stored::new(after)?;
         (job.attempts, job.not_before, job.last_error, job.done_until_seq) = (0, 0.0, None, plan.last_seq);
         let stored_job = Stored::new(job)?;
@@ -230,6 +266,7 @@ impl Engine {
         let version = stored.value.version;
         if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
             conversation.summary = Some(stored);
+            conversation.has_topics = false;
         }
         self.emit(&Event::new(
             "compaction",
@@ -239,26 +276,26 @@ impl Engine {
     }
 
     /// The new sections: each piece that fits the model is folded onto the sections of the one before.
-    async fn summarize(
+    pub(super) async fn fold(
         &self,
         model: &dyn LanguageModel,
-        before: &SummaryHead,
-        records: &[MessageRecord],
-        fit_tokens: u32,
+        task: &Task,
+        mut sections: Vec<SummarySection>,
+        entries: &[Entry],
     ) -> Result<Vec<SummarySection>> {
-        let policy = &self.options.policy.compaction;
         let counter = self.counter();
         let count = |text: &str| counter.count(text);
-        let mut entries = Vec::with_capacity(records.len());
-        for record in records.iter().filter(|record| is_summarized(record)) {
-            entries.push(Entry::new(record.seq, &parse_stored(record)?));
+        let room_tokens = summary::room_tokens(model.context_window_tokens(), task, &sections, &count);
+        let mut pieces = summary::pieces(entries, room_tokens, &count);
+        if pieces.len() > 1 {
+            // What the first call answers goes into the second beside its piece.
+            pieces = summary::pieces(entries, room_tokens.saturating_sub(task.max_tokens), &count);
         }
-        let mut sections = before.sections.clone();
-        for piece in summary::pieces(&entries, fit_tokens, &count) {
-            let request = summary::request(&sections, &piece, policy);
+        for piece in pieces {
+            let request = summary::request(task, &sections, &piece);
             let limits = AnswerLimits {
                 input_tokens: summary::input_tokens(&sections, &piece, &count),
-                max_summary_tokens: policy.max_summary_tokens,
+                max_summary_tokens: task.max_tokens,
             };
             let answer = self.generate(model, request).await?;
             sections = summary::parse_and_validate(&answer, limits, &count)?;
@@ -272,6 +309,7 @@ impl Engine {
         plan: &Plan,
         records: &[MessageRecord],
         sections: &[SummarySection],
+        trust: Option<Trust>,
     ) -> SummaryHead {
         let counter = self.counter();
         let mut found = Vec::new();
@@ -280,7 +318,7 @@ impl Engine {
         }
         let cap = self.options.policy.compaction.max_summary_tokens / LEDGER_SHARE;
         let identifiers = summary::merge_identifiers(&before.identifiers, &found, cap, &|text| counter.count(text));
-        summary::advance(before, plan, sections.to_vec(), identifiers, self.now_ms())
+        summary::advance(before, plan, sections.to_vec(), identifiers, trust, self.now_ms())
     }
 
     /// The summary section of a context.
@@ -309,4 +347,19 @@ impl Engine {
 /// contexts do.
 fn is_summarized(record: &MessageRecord) -> bool {
     record.role != Role::System && !record.local_only
+}
+
+/// Messages as the model sees them, without system messages, and the lowest trust of what it makes of them.
+pub(super) fn entries_of(
+    records: &[MessageRecord],
+    entry: &dyn Fn(Seq, &Message) -> Entry,
+) -> Result<(Vec<Entry>, Option<Trust>)> {
+    let mut entries = Vec::with_capacity(records.len());
+    let mut trust = Trust::AssistantInferred;
+    for record in records.iter().filter(|record| is_summarized(record)) {
+        let message = parse_stored(record)?;
+        trust = trust.min(summary::trust_of(&message, record.imported));
+        entries.push(entry(record.seq, &message));
+    }
+    Ok((entries, Some(trust)))
 }

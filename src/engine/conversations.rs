@@ -3,6 +3,7 @@
 use super::Engine;
 use super::event::Event;
 use super::loading::job_key;
+use super::projects::forget_project;
 use super::staging::staged_key;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
@@ -49,6 +50,9 @@ pub struct NewConversation {
     pub project_id: Option<String>,
     /// False: a temporary chat. Default true.
     pub remember: Option<bool>,
+    /// The conversation that it does a part of the work of. It is in no list but that of its parent's parts, nothing of it
+    /// is found or used elsewhere, and it goes with its parent.
+    pub parent_id: Option<String>,
     /// When it was made, where it was made elsewhere, milliseconds since 1970; by default now.
     pub created_at: Option<f64>,
     /// When it was changed last, milliseconds since 1970; by default as `created_at`.
@@ -70,6 +74,7 @@ impl FromFields for NewConversation {
             title: fields.take("title"),
             project_id: fields.take("projectId"),
             remember: fields.take("remember"),
+            parent_id: fields.take("parentId"),
             created_at: fields.take("createdAt"),
             updated_at: fields.take("updatedAt"),
             source: fields.take("source"),
@@ -123,6 +128,8 @@ pub struct ConversationView {
     pub project_id: Option<String>,
     /// False for a temporary chat.
     pub remember: bool,
+    /// The conversation that it does a part of the work of.
+    pub parent_id: Option<String>,
     /// Milliseconds since 1970.
     pub created_at: f64,
     /// Milliseconds since 1970.
@@ -156,6 +163,7 @@ impl From<&ConversationRecord> for ConversationView {
             title: title.cloned().unwrap_or_else(|| "Untitled".to_owned()),
             project_id: record.project_id.clone(),
             remember: record.remember,
+            parent_id: record.parent_id.clone(),
             created_at: record.created_at,
             updated_at: record.updated_at,
             message_count: record.last_seq.saturating_sub(record.removed),
@@ -225,11 +233,15 @@ impl Engine {
             }
             // Numbers are never used twice, whatever became of the counter.
             births.last = births.last.max(self.state.borrow().born).saturating_add(1);
-            let checks = vec![
+            let mut checks = vec![
                 Check { store: Store::Meta, key: key![BIRTHS], body: counter.map(|record| record.body) },
                 Check { store: Store::Conversations, key: key![new.id.as_str()], body: None },
                 Check { store: Store::Meta, key: reserved, body: None },
             ];
+            if let Some(parent_id) = &new.parent_id {
+                // It may be erased just now.
+                checks.push(self.conversation_check(parent_id).await?.1);
+            }
             if let Some(view) = self.write_new_conversation(&new, births, checks).await? {
                 self.emit(&Event::conversation(&new.id, "created"));
                 return Ok(view);
@@ -262,6 +274,9 @@ impl Engine {
             removed: 0,
             imported_until_seq: 0,
             has_local: false,
+            parent_id: new.parent_id.clone(),
+            notes: 0,
+            episodes: Vec::new(),
             source: new.source.clone(),
             import_hash: new.import_hash.clone(),
         })?;
@@ -327,13 +342,27 @@ impl Engine {
 
     /// Conversations by last change, newest first. `before` is the `next` of the page before.
     pub async fn list_conversations(&self, limit: Option<u32>, before: Option<&str>) -> Result<ConversationPage> {
+        self.list_parts(None, limit, before).await
+    }
+
+    /// The same of the conversations that do a part of one's work; of those that are no part, with none.
+    pub async fn list_parts(
+        &self,
+        parent_id: Option<&str>,
+        limit: Option<u32>,
+        before: Option<&str>,
+    ) -> Result<ConversationPage> {
         self.ensure_open()?;
         self.refresh_conversations().await?;
-        let mut records: Vec<ConversationView> = self
-            .state
-            .borrow()
-            .conversations
+        let state = self.state.borrow();
+        let known = &state.conversations;
+        let mut records: Vec<ConversationView> = known
             .values()
+            .filter(|conversation| {
+                // One whose parent is gone belongs to nobody.
+                let parent = conversation.stored.value.parent_id.as_ref().filter(|id| known.contains_key(*id));
+                parent.map(String::as_str) == parent_id
+            })
             .map(|conversation| ConversationView::from(&conversation.stored.value))
             .collect();
         sorting::sort_by(&mut records, &|a, b| b.updated_at.total_cmp(&a.updated_at).then_with(|| b.id.cmp(&a.id)));
@@ -347,6 +376,13 @@ impl Engine {
         Ok(ConversationPage { items, next })
     }
 
+    /// The conversations that do a part of this one's work, as far as they are known here.
+    pub(super) fn parts_of(&self, id: &str) -> Vec<String> {
+        let state = self.state.borrow();
+        let parts = state.conversations.iter().filter(|(_, one)| one.stored.value.parent_id.as_deref() == Some(id));
+        parts.map(|(id, _)| id.clone()).collect()
+    }
+
     /// Changes title, project or `remember`.
     ///
     /// # Errors
@@ -357,7 +393,7 @@ impl Engine {
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             let (before, check) = self.conversation_check(&update.id).await?;
-            let mut record = before;
+            let mut record = before.clone();
             if let Some(title) = &update.title {
                 record.title = title.clone().filter(|title| !title.trim().is_empty());
             }
@@ -371,16 +407,24 @@ impl Engine {
             }
             record.source = update.source.clone().or(record.source);
             record.import_hash = update.import_hash.clone().or(record.import_hash);
+            let moves = (&before.project_id, before.remember) != (&record.project_id, record.remember);
             let stored = Stored::new(record)?;
-            let commit = Commit {
+            let mut commit = Commit {
                 checks: vec![check],
                 puts: vec![(Store::Conversations, key![update.id.as_str()], stored.record())],
                 strict: true,
                 ..Commit::default()
             };
+            if moves && !before.episodes.is_empty() {
+                forget_project(before.project_id.as_deref(), &mut commit);
+            }
             if self.commit(commit).await? {
                 let view = ConversationView::from(&stored.value);
-                self.state.borrow_mut().put_conversation(stored);
+                {
+                    let state = &mut *self.state.borrow_mut();
+                    state.put_conversation(stored);
+                    state.unsettle_project(before.project_id.as_deref().filter(|_| moves));
+                }
                 self.emit(&Event::conversation(&update.id, "updated"));
                 return Ok(view);
             }
@@ -391,7 +435,7 @@ impl Engine {
     /// Removes a conversation and everything derived from it: messages, vectors, summaries, jobs, and the facts whose
     /// only source it is. One that is not there is no error.
     pub async fn delete_conversation(&self, id: &str) -> Result<()> {
-        match self.erase_conversation(id).await {
+        match self.erase_with_parts(id).await {
             Err(error) if error.code != Code::NotFound => Err(error),
             _ => Ok(()),
         }

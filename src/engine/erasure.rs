@@ -3,6 +3,7 @@
 use super::Engine;
 use super::backup::LAST_EXPORT;
 use super::conversations::{WRITE_TRIES, overtaken};
+use super::episodes::cut_episodes;
 use super::event::Event;
 use super::fact_audit::FACT_AUDIT;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
@@ -81,7 +82,7 @@ impl Engine {
         self.ensure_open()?;
         let erased = match (request.user, &request.conversation_id, &request.message_id, &request.fact_id) {
             (true, None, None, None) => self.erase_user().await,
-            (false, Some(id), None, None) => self.erase_conversation(id).await,
+            (false, Some(id), None, None) => self.erase_with_parts(id).await,
             (false, Some(id), Some(message_id), None) => self.erase_message(id, message_id).await,
             (false, None, Some(message_id), None) => {
                 self.erase_message(&self.only_conversation_with(message_id).await?, message_id).await
@@ -148,7 +149,34 @@ impl Engine {
         Err(overtaken())
     }
 
-    pub(super) async fn erase_conversation(&self, id: &str) -> Result<Counts> {
+    /// A conversation, and those that did a part of its work.
+    pub(super) async fn erase_with_parts(&self, id: &str) -> Result<Counts> {
+        self.ensure_open()?;
+        self.refresh_conversations().await?;
+        let mut ids = vec![id.to_owned()];
+        let mut at = 0;
+        while let Some(id) = ids.get(at) {
+            let parts = self.parts_of(id);
+            ids.extend(parts);
+            at += 1;
+        }
+        let mut sums = Counts::new();
+        // The conversation goes last: what is left of a failed erasure is still found by it.
+        for id in ids.iter().rev() {
+            let erased = match self.erase_conversation(id).await {
+                // Another tab was faster.
+                Err(error) if error.code == Code::NotFound && Some(id) != ids.first() => continue,
+                erased => erased?,
+            };
+            for (store, count) in erased {
+                let before = sums.get(&store).and_then(serde_json::Value::as_u64).unwrap_or(0);
+                sums.insert(store, (before + count.as_u64().unwrap_or(0)).into());
+            }
+        }
+        Ok(sums)
+    }
+
+    async fn erase_conversation(&self, id: &str) -> Result<Counts> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
@@ -159,6 +187,9 @@ impl Engine {
             commit.deletes.push((Store::Conversations, key![id]));
             delete_records_of(id, &mut commit);
             self.forget_segments_of(id, None, &mut commit).await?;
+            if let Some(conversation) = self.state.borrow().conversation(id) {
+                cut_episodes(conversation, &|_| false, &mut commit);
+            }
             let facts = self.erase_facts_shown_by(&|conversation_id, _| conversation_id == id, &mut commit).await?;
             let counts = self.counts_of(&commit).await?;
             if self.commit(commit).await? {

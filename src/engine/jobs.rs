@@ -152,7 +152,7 @@ impl Engine {
         let work = async {
             match kind {
                 JobKind::Embed => self.embed_next_batch(conversation_id).await,
-                JobKind::Compact => self.compact_next_piece(conversation_id, false).await,
+                JobKind::Compact => self.work_on_summaries(conversation_id).await,
                 JobKind::Extract => self.extract_next_batch(conversation_id).await,
             }
         };
@@ -191,8 +191,7 @@ impl Engine {
             Err(_) => return Ok(()),
         };
         job.attempts += 1;
-        let wait_ms = self.options.policy.limits.job_retry_ms * f64::from(1_u32 << (job.attempts - 1).min(16));
-        job.not_before = self.now_ms() + wait_ms.min(LONGEST_WAIT_MS);
+        job.not_before = self.now_ms() + self.wait_ms(job.attempts);
         job.last_error = Some(error.code.as_str().to_owned());
         let attempts = job.attempts;
         let given_up = attempts >= self.options.policy.limits.job_attempts;
@@ -212,27 +211,41 @@ impl Engine {
         Ok(())
     }
 
+    /// How long to wait after so many failures.
+    pub(super) fn wait_ms(&self, attempts: u32) -> f64 {
+        let wait_ms = self.options.policy.limits.job_retry_ms * f64::from(1_u32 << attempts.saturating_sub(1).min(16));
+        wait_ms.min(LONGEST_WAIT_MS)
+    }
+
     /// When the next failed job may be tried again, milliseconds since 1970; `None` when none waits.
     #[must_use]
     pub fn next_retry_at(&self) -> Option<f64> {
         let now = self.now_ms();
-        let state = self.state.borrow();
-        let unsettled = state.unsettled.iter().filter_map(|id| state.conversation(id));
-        let behind = unsettled.flat_map(|conversation| {
-            let jobs = conversation.jobs.values().map(|job| &job.value);
-            let may_run = |job: &&JobRecord| job.attempts < self.options.policy.limits.job_attempts;
-            let behind = jobs.filter(may_run).filter(|job| self.is_behind(job, conversation));
-            behind.map(|job| job.not_before.max(self.idle_at(job, conversation).unwrap_or(0.0)))
-        });
-        behind.filter(|at| *at > now).min_by(f64::total_cmp)
+        let is_waiting = |job: &JobRecord| job.not_before > now || job.kind == JobKind::Extract;
+        self.earliest(&|job, conversation| {
+            self.due_from(job, conversation).filter(|from_ms| *from_ms > now && is_waiting(job))
+        })
     }
 
-    /// Milliseconds until there may be work again: a failed job, or what an import left; `None` when nothing waits.
+    /// Milliseconds until there may be work again: a failed job, one whose time has not come, or what an import left; `None`
+    /// when nothing waits.
     #[must_use]
-    pub fn retry_in_ms(&self) -> Option<f64> {
-        let job = self.next_retry_at().map(|at| (at - self.now_ms()).max(0.0));
+    pub fn due_in_ms(&self) -> Option<f64> {
+        let now = self.now_ms();
+        let from =
+            |job: &JobRecord, conversation: &Conversation| self.due_from(job, conversation).filter(|at| *at > now);
+        let job = self.earliest(&from).map(|at| at - now);
         let sweep = self.has_staged.get().then_some(NEXT_SWEEP_MS);
         job.into_iter().chain(sweep).min_by(f64::total_cmp)
+    }
+
+    fn earliest(&self, time: &dyn Fn(&JobRecord, &Conversation) -> Option<f64>) -> Option<f64> {
+        let state = self.state.borrow();
+        let unsettled = state.unsettled.iter().filter_map(|id| state.conversation(id));
+        let jobs =
+            unsettled.flat_map(|conversation| conversation.jobs.values().map(move |job| (&job.value, conversation)));
+        let tried = jobs.filter(|(job, _)| job.attempts < self.options.policy.limits.job_attempts);
+        tried.filter_map(|(job, conversation)| time(job, conversation)).min_by(f64::total_cmp)
     }
 
     /// Number of jobs that are due now.
@@ -249,9 +262,9 @@ impl Engine {
     /// looked at again until they change.
     fn next_due(&self) -> Option<(JobKind, String)> {
         let now = self.now_ms();
-        let state = &mut *self.state.borrow_mut();
         let mut due: Option<(JobKind, String)> = None;
         let mut settled = Vec::new();
+        let state = self.state.borrow();
         for id in state.unsettled.iter() {
             let Some(conversation) = state.conversation(id) else { continue };
             let mut is_settled = true;
@@ -268,6 +281,8 @@ impl Engine {
                 break;
             }
         }
+        drop(state);
+        let state = &mut *self.state.borrow_mut();
         for id in &settled {
             state.unsettled.remove(id);
         }
@@ -277,16 +292,27 @@ impl Engine {
     fn is_due(&self, job: &JobRecord, conversation: &Conversation, now_ms: f64) -> bool {
         job.not_before <= now_ms
             && job.attempts < self.options.policy.limits.job_attempts
-            && self.is_behind(job, conversation)
-            && self.idle_at(job, conversation).is_none_or(|at| at <= now_ms)
+            && self.due_from(job, conversation).is_some_and(|from_ms| from_ms <= now_ms)
     }
 
     /// When a conversation counts as idle, where extraction waits for that or for more messages.
     fn idle_at(&self, job: &JobRecord, conversation: &Conversation) -> Option<f64> {
         let policy = &self.options.policy.facts;
-        let waits = job.kind == JobKind::Extract
-            && self.unread_user_messages(job, conversation) < policy.batch_messages as usize;
+        let waits = self.unread_user_messages(job, conversation) < policy.batch_messages as usize;
         waits.then_some(conversation.stored.value.updated_at + policy.idle_ms)
+    }
+
+    /// From when on a job is to be done, milliseconds since 1970; `None`: there is nothing to do.
+    fn due_from(&self, job: &JobRecord, conversation: &Conversation) -> Option<f64> {
+        if !self.is_behind(job, conversation) {
+            return None;
+        }
+        let from_ms = match job.kind {
+            JobKind::Compact => self.summary_work(conversation)?.1,
+            JobKind::Extract => self.idle_at(job, conversation).unwrap_or(0.0),
+            JobKind::Embed => 0.0,
+        };
+        Some(from_ms.max(job.not_before))
     }
 
     /// Whether there is work that the job's record does not cover.
@@ -301,16 +327,11 @@ impl Engine {
                         || !conversation.missing_vectors.is_empty()
                         || job.model.as_deref() != Some(model_of(&**embedder).as_str()))
             }),
-            JobKind::Compact => {
-                self.host.model.is_some()
-                    && self.options.policy.compaction.automatic
-                    && record.imported_until_seq < record.last_seq
-                    && self.compaction_plan(conversation, false).is_some()
-            }
+            JobKind::Compact => self.summary_work(conversation).is_some(),
             JobKind::Extract => {
                 self.host.model.is_some()
                     && self.options.policy.facts.extract
-                    && record.remember
+                    && record.is_shared()
                     && self.unread_user_messages(job, conversation) > 0
             }
         }

@@ -80,10 +80,10 @@ impl Engine {
     /// A commit of background work: refused where another tab has taken the work over.
     pub(super) async fn commit_work(&self, mut commit: Commit) -> Result<bool> {
         let own = self.lease.own.borrow().clone().filter(|_| self.lease.is_working.get());
-        let Some(own) = own else { return self.host.storage.commit(commit).await };
+        let Some(own) = own else { return self.commit(commit).await };
         let (store, key) = Self::lease_place();
         commit.checks.push(Check { store, key: key.clone(), body: Some(own.clone()) });
-        if self.host.storage.commit(commit).await? {
+        if self.commit(commit).await? {
             return Ok(true);
         }
         let found = self.host.storage.get(vec![(store, key)]).await?.pop().flatten();

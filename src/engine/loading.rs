@@ -66,6 +66,7 @@ impl Engine {
             }
         }
         self.see(stamp);
+        self.load_projects().await?;
         self.refresh_facts().await
     }
 
@@ -151,6 +152,8 @@ impl Engine {
         {
             let state = &mut *self.state.borrow_mut();
             if let Some(conversation) = state.conversations.get_mut(id) {
+                let before = conversation.summary.as_ref().map(|head| head.body.as_str());
+                conversation.has_topics &= before == head.as_ref().map(|head| head.body.as_str());
                 // One that cannot be read is made anew from the messages, and written over.
                 conversation.summary = head.map(|head| {
                     let value = decode(Store::SummaryHeads, &head).unwrap_or_default();
@@ -337,7 +340,7 @@ impl Engine {
     /// Remembered conversations that are of this kind.
     fn remembered(&self, is_meant: &dyn Fn(&Conversation) -> bool) -> Vec<String> {
         let state = self.state.borrow();
-        let remembered = state.conversations.iter().filter(|(_, value)| value.stored.value.remember);
+        let remembered = state.conversations.iter().filter(|(_, value)| value.stored.value.is_shared());
         remembered.filter(|(_, value)| is_meant(value)).map(|(id, _)| id.clone()).collect()
     }
 

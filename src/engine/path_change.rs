@@ -7,6 +7,7 @@
 
 use super::Engine;
 use super::conversations::title_from;
+use super::episodes::cut_episodes;
 use super::state::{Conversation, FactCounters};
 use super::stored::{Stored, decode, encode};
 use crate::error::{Error, Result};
@@ -15,6 +16,7 @@ use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Check, Commit, Key, KeyPart, Query, Store};
 use crate::records::{FactRecord, JobKind, SummaryHead};
+use crate::session_records::EpisodeMark;
 use serde::Serialize;
 
 /// Summaries that are kept of a conversation, the one in force among them.
@@ -41,6 +43,8 @@ pub(super) struct PathChange {
     pub(super) turns: bool,
     pub(super) invalidated: Invalidated,
     head: Option<Stored<SummaryHead>>,
+    /// The episodes that stay, where some of what they are about is on the path no longer.
+    pub(super) episodes: Option<Vec<EpisodeMark>>,
     /// The first user text of the new path, where that is another one.
     pub(super) first_text: Option<Option<String>>,
 }
@@ -73,7 +77,7 @@ impl Engine {
         commit: &mut Commit,
     ) -> Result<PathChange> {
         let is_removed = |seq: &Seq| removed.binary_search(seq).is_ok();
-        let (path, invalidated, head, keeps_first) = {
+        let (path, invalidated, head, keeps_first, episodes) = {
             let state = self.state.borrow();
             let conversation =
                 state.conversation(id).ok_or_else(|| Error::not_found("the conversation was deleted"))?;
@@ -87,9 +91,12 @@ impl Engine {
             let invalidated = Invalidated { messages: left.len(), vectors, ..Invalidated::default() };
             let keeps_first = conversation.path().find(|one| one.role == Role::User && one.has_text);
             let keeps_first = keeps_first.is_some_and(|first| stays(first.seq));
-            (path, invalidated, conversation.summary.clone(), keeps_first)
+            let first_removed = removed.first().copied().unwrap_or(Seq::MAX);
+            let keeps = |mark: &EpisodeMark| mark.last_seq < first_removed && stays(mark.last_seq);
+            let episodes = cut_episodes(conversation, &keeps, commit);
+            (path, invalidated, conversation.summary.clone(), keeps_first, episodes)
         };
-        let mut change = PathChange { turns: true, invalidated, head: None, first_text: None };
+        let mut change = PathChange { turns: true, invalidated, head: None, episodes, first_text: None };
         if let Some(head) = head {
             commit.checks.push(head.check(Store::SummaryHeads, key![id]));
             let (head, is_void) = self.summary_of_path(id, &head.value, &path, removed, commit).await?;
@@ -183,8 +190,15 @@ impl Engine {
 
     /// After the commit: the new path is in force. What came back onto it is read; if that fails, the next call reads it.
     pub(super) async fn take_path_change_in(&self, id: &str, change: PathChange) -> Invalidated {
-        if let (Some(head), Some(conversation)) = (change.head, self.state.borrow_mut().conversations.get_mut(id)) {
-            conversation.summary = Some(head);
+        {
+            let state = &mut *self.state.borrow_mut();
+            if let Some(conversation) = state.conversations.get_mut(id) {
+                conversation.has_topics = false;
+                conversation.summary = change.head.or_else(|| conversation.summary.take());
+            }
+            if change.episodes.is_some() {
+                state.unsettle_project_of(id);
+            }
         }
         self.follow_leaf(id);
         let _ = self.index_returned(id).await;

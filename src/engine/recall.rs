@@ -72,6 +72,10 @@ pub struct RecallFilter {
     pub since: Option<f64>,
     /// Only hits up to this time, inclusive, milliseconds since 1970.
     pub until: Option<f64>,
+    /// Only hits from this position on, inclusive.
+    pub from: Option<Seq>,
+    /// Only hits up to this position, inclusive: with `from`, the range of a summary's node.
+    pub to: Option<Seq>,
 }
 
 impl FromFields for RecallFilter {
@@ -83,6 +87,8 @@ impl FromFields for RecallFilter {
             roles: fields.take("roles"),
             since: fields.take("since"),
             until: fields.take("until"),
+            from: fields.take("from"),
+            to: fields.take("to"),
         }
     }
 }
@@ -230,7 +236,7 @@ impl Engine {
         let state = self.state.borrow();
         let is_here = |one: &Conversation| one.is_loaded() && unread_vectors(one, model.as_deref()) == 0;
         let Some(id) = only else {
-            let mut searched = state.conversations.values().filter(|one| one.stored.value.remember);
+            let mut searched = state.conversations.values().filter(|one| one.stored.value.is_shared());
             return if searched.all(|one| is_here(one)) {
                 self.seen_stamp_check().map(|check| vec![check])
             } else {
@@ -352,8 +358,10 @@ impl Engine {
             open[found.number as usize] = Some(found);
         }
         let is_open = |conversation: u32| open.get(conversation as usize).copied().flatten();
+        let (from, to) = (request.filter.from.unwrap_or(0), request.filter.to.unwrap_or(Seq::MAX));
         let admits = |conversation: u32, seq: Seq| {
-            !(Some(conversation) == current && seq >= request.shown_from_seq)
+            (from..=to).contains(&seq)
+                && !(Some(conversation) == current && seq >= request.shown_from_seq)
                 && is_open(conversation)
                     .is_some_and(|found| found.is_active(seq) && !(request.is_remote && found.is_local(seq)))
         };
@@ -552,7 +560,7 @@ fn is_searched(found: &Conversation, request: &EvidenceRequest<'_>, current: Opt
     let record = &found.stored.value;
     let project_id = &request.filter.project_id;
     let is_wanted = project_id.is_none() || *project_id == record.project_id;
-    is_wanted && (record.remember || Some(found.number) == current)
+    is_wanted && (record.is_shared() || Some(found.number) == current)
 }
 
 /// First and last place, on the active path, of the turn group that the message at a place is in.

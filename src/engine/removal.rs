@@ -163,6 +163,9 @@ impl Engine {
             record.removed += removal.seqs.len() as Seq;
             record.tokens = record.tokens.saturating_sub(removal.tokens);
             record.first_text = change.first_text.take().unwrap_or(record.first_text);
+            if let Some(episodes) = &change.episodes {
+                record.episodes.clone_from(episodes);
+            }
             let stored = Stored::new(record)?;
             commit.puts.push((Store::Conversations, key![id], stored.record()));
             let jobs = self.change_jobs(id, &mut commit, &|job| job.epoch += 1)?;

@@ -239,9 +239,9 @@ impl Engine {
             };
             match kind.as_str() {
                 "message" => self.take_message(restore, read(value)?).await?,
-                "summary" | "earlierSummary" | "summaryPart" | "removedId" => {
+                "summary" | "earlierSummary" | "summaryPart" | "episode" | "note" | "removedId" => {
                     let Some(current) = &mut restore.current else {
-                        return Err(unusable("a summary belongs to no conversation"));
+                        return Err(unusable("a summary, an episode or a note belongs to no conversation"));
                     };
                     current.take_other(&kind, value)?;
                 }

@@ -4,6 +4,7 @@
 use super::Engine;
 use super::append::given_id;
 use super::conversations::title_from;
+use super::episodes::episode_key;
 use super::loading::job_key;
 use super::path_change::checkpoint_key;
 use super::restore::{Restore, read, unusable};
@@ -20,6 +21,7 @@ use crate::records::{
     ConversationRecord, JobKind, JobRecord, MAX_BACKUP_RECORDS, MessageIdRecord, MessageRecord, MessageStatus,
     SummaryHead, SummaryNode,
 };
+use crate::session_records::{EpisodeMark, EpisodeRecord, NoteRecord};
 use serde_json::Value;
 
 /// A conversation as it stands in a backup: its record without what its messages say, and how far facts were extracted.
@@ -48,6 +50,9 @@ impl FromFields for BackupConversation {
                 imported_until_seq: fields.take_or("importedUntilSeq", 0),
                 has_local: false,
                 source: fields.take("source"),
+                parent_id: fields.take("parentId"),
+                notes: 0,
+                episodes: Vec::new(),
                 import_hash: fields.take("importHash"),
             },
             extracted_until_seq: fields.take_or("extractedUntilSeq", 0),
@@ -110,6 +115,8 @@ pub(super) struct Incoming {
     head: Option<SummaryHead>,
     earlier: Vec<SummaryHead>,
     pieces: Vec<SummaryNode>,
+    episodes: Vec<EpisodeRecord>,
+    pub(super) notes: Vec<NoteRecord>,
     removed_ids: Vec<(String, Seq)>,
     pub(super) merge: Option<Box<Merge>>,
 }
@@ -138,6 +145,8 @@ impl Incoming {
             head: None,
             earlier: Vec::new(),
             pieces: Vec::new(),
+            episodes: Vec::new(),
+            notes: Vec::new(),
             removed_ids: Vec::new(),
             merge,
         }
@@ -172,6 +181,8 @@ impl Incoming {
             "summary" => self.head = Some(checked_head(read(value)?)?),
             "earlierSummary" => self.earlier.push(checked_head(read(value)?)?),
             "summaryPart" => self.pieces.push(read(value)?),
+            "episode" => self.episodes.push(read(value)?),
+            "note" => self.notes.push(read(value)?),
             _ => {
                 let RemovedId { id, seq } = read(value)?;
                 if !id.starts_with(super::append::REMOVED_PREFIX) || id.len() > LONGEST_MARK {
@@ -315,6 +326,7 @@ impl Engine {
         let leaf = current.leaf();
         let (is_linear, last_seq) = (current.is_linear, current.record.last_seq);
         self.stage_summaries(restore, &current)?;
+        let staged = self.stage_sessions(restore, &current)?;
         let extracted_until_seq = if restore.trusted { current.extracted_until_seq.min(last_seq) } else { last_seq };
         let is_behind = |seq: &Seq| (1..=extracted_until_seq).contains(seq) && restore.trusted;
         current.extract_skipped.retain(is_behind);
@@ -336,6 +348,7 @@ impl Engine {
             restore.stage(Store::Jobs, job_key(kind, &id), encode(&job)?);
         }
         let mut record = current.record;
+        (record.episodes, record.notes) = staged;
         record.born = born;
         record.active_leaf = if is_linear && record.active_leaf.is_none() { None } else { Some(leaf) };
         record.first_text = record.first_text.as_deref().and_then(title_from);
@@ -345,6 +358,36 @@ impl Engine {
         restore.report.imported += 1;
         restore.report.conversations.push(id);
         Ok(())
+    }
+
+    /// Episodes and notes of the user's own file; answers what the conversation's record says of them. Notes are shown to
+    /// the model, so those of anybody's file are left out.
+    fn stage_sessions(&self, restore: &mut Restore, current: &Incoming) -> Result<(Vec<EpisodeMark>, u32)> {
+        let id = current.record.id.as_str();
+        let mut marks: Vec<EpisodeMark> = Vec::new();
+        if !restore.trusted {
+            return Ok((marks, 0));
+        }
+        for episode in &current.episodes {
+            let mark =
+                EpisodeMark { ended_at: episode.ended_at, first_seq: episode.first_seq, last_seq: episode.last_seq };
+            let is_next = mark.first_seq > marks.last().map_or(0, |last| last.last_seq);
+            if is_next
+                && mark.first_seq <= mark.last_seq
+                && current.is_on_path(mark.last_seq)
+                && mark.ended_at.is_finite()
+            {
+                let own = EpisodeRecord { conversation_id: id.to_owned(), ..episode.clone() };
+                // Not under the conversation's key, so what a failed import left of them would not be found.
+                restore.last.puts.push((Store::Episodes, episode_key(id, &mark), encode(&own)?));
+                marks.push(mark);
+            }
+        }
+        for note in &current.notes {
+            self.check_id("a note's id", &note.id)?;
+            restore.stage(Store::Notes, key![id, note.id.as_str()], encode(note)?);
+        }
+        Ok((marks, u32::from(!current.notes.is_empty())))
     }
 
     /// Summaries of the user's own file. One that does not fit the messages is left out: it is made again.

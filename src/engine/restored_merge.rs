@@ -19,6 +19,7 @@ use crate::key;
 use crate::message::Seq;
 use crate::ports::{Check, Record, Store};
 use crate::records::{ConversationRecord, JobKind, JobRecord, MessageIdRecord};
+use crate::session_records::NoteRecord;
 use crate::sorted_map::SortedMap;
 use crate::sorting;
 
@@ -220,16 +221,37 @@ impl Engine {
         Err(unusable("two messages of a conversation have the same id"))
     }
 
+    /// Adds the notes of the user's own file that are not here.
+    async fn add_notes(&self, restore: &mut Restore, id: &str, notes: &[NoteRecord]) -> Result<bool> {
+        let notes = if restore.trusted { notes } else { &[] };
+        let keys = notes.iter().map(|note| (Store::Notes, key![id, note.id.as_str()])).collect();
+        let mut has_new = false;
+        for (note, known) in notes.iter().zip(self.host.storage.get(keys).await?) {
+            if known.is_none() {
+                self.check_id("a note's id", &note.id)?;
+                restore.last.puts.push((Store::Notes, key![id, note.id.as_str()], encode(note)?));
+                has_new = true;
+            }
+        }
+        Ok(has_new)
+    }
+
     pub(super) async fn end_merge(&self, restore: &mut Restore, current: &Incoming, merge: Merge) -> Result<()> {
         let id = merge.before.id.clone();
         if merge.places.iter().zip(1..).any(|(place, seq)| *place != seq) {
             restore.moved.insert(id.clone(), merge.places.clone());
         }
+        let has_new_notes = self.add_notes(restore, &id, &current.notes).await?;
+        let mut record = merge.before.clone();
+        record.notes += u32::from(has_new_notes);
         if merge.added_parents.is_empty() {
+            if has_new_notes {
+                restore.last.checks.push(merge.check);
+                restore.last.puts.push((Store::Conversations, key![id.as_str()], encode(&record)?));
+            }
             restore.report.unchanged += 1;
             return Ok(());
         }
-        let mut record = merge.before.clone();
         let (leaf, last_seq) = (record.leaf(), merge.last_seq());
         let theirs = merge.place_of(current.leaf());
         let new_leaf = if merge.descends(theirs, leaf) { theirs } else { leaf };

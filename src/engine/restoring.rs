@@ -76,6 +76,9 @@ impl Engine {
             imported_until_seq: 0,
             // It may.
             has_local: true,
+            parent_id: None,
+            notes: 0,
+            episodes: Vec::new(),
             source: None,
             import_hash: None,
         })

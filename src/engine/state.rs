@@ -11,6 +11,7 @@ use crate::message::{Role, Seq, VariableParts};
 use crate::ports::Purpose;
 use crate::records::{ConversationRecord, FactRecord, JobKind, JobRecord, SummaryHead};
 use crate::retrieval::MessageIndex;
+use crate::session_records::NoteRecord;
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::vector::{TieredIndex, VectorIndex};
 use serde::Serialize;
@@ -41,6 +42,8 @@ pub(crate) struct State {
     pub(crate) born: u32,
     /// Messages that stay on this device have no vector: the embedder is elsewhere.
     pub(crate) embeds_elsewhere: bool,
+    /// The summaries of projects that were met, by project, as hashes of what they were made from.
+    pub(crate) projects: SortedMap<String, String>,
 }
 
 impl State {
@@ -60,6 +63,7 @@ impl State {
             positions: 0,
             born: 0,
             embeds_elsewhere: host.embedder.as_ref().is_some_and(|embedder| embedder.is_remote()),
+            projects: SortedMap::new(),
         }
     }
 
@@ -74,6 +78,12 @@ impl State {
         self.positions += u64::from(stored.value.last_seq);
         if let Some(conversation) = self.conversations.get_mut(&id) {
             self.positions -= u64::from(conversation.stored.value.last_seq);
+            if conversation.stored.value.notes != stored.value.notes {
+                conversation.notes = None;
+            }
+            if conversation.stored.value.last_seq != stored.value.last_seq {
+                conversation.digest_tries.0 = 0;
+            }
             conversation.stored = stored;
             return is_other;
         }
@@ -107,6 +117,8 @@ impl State {
         let Some(conversation) = self.conversations.get_mut(id) else { return };
         self.index.remove_conversation(conversation.number);
         conversation.summary = None;
+        conversation.has_topics = false;
+        conversation.notes = None;
         conversation.messages.clear();
         conversation.path.clear();
         conversation.returned.clear();
@@ -135,6 +147,7 @@ impl State {
         if let Some(name) = self.conversation_ids.get_mut(conversation.number as usize) {
             *name = String::new();
         }
+        self.unsettle_project(conversation.stored.value.project_id.as_deref());
         true
     }
 }
@@ -167,6 +180,15 @@ pub(crate) struct Conversation {
     pub(crate) jobs: SortedMap<JobKind, Stored<JobRecord>>,
     /// Room of the recent window in the last built context: compaction keeps what is outside it covered.
     pub(crate) recent_room_tokens: Option<u32>,
+    /// When a context was last built here, milliseconds since 1970; 0: never.
+    pub(crate) asked_at: f64,
+    /// Its topics are those of its chunks, as far as this tab knows.
+    pub(crate) has_topics: bool,
+    /// Failed tries of topics, episodes and the project since the last success, and when the next one is. Apart from those
+    /// of compaction, which goes on without them; another tab begins anew.
+    pub(crate) digest_tries: (u32, f64),
+    /// Its notes, with the record's count of changes when they were read.
+    pub(crate) notes: Option<(u32, Vec<NoteRecord>)>,
 }
 
 impl Conversation {
@@ -185,6 +207,10 @@ impl Conversation {
             missing_vectors: SortedSet::new(),
             jobs: SortedMap::new(),
             recent_room_tokens: None,
+            asked_at: 0.0,
+            has_topics: false,
+            digest_tries: (0, 0.0),
+            notes: None,
         }
     }
 

@@ -172,6 +172,9 @@ impl Engine {
             let mut change = self.change_path(id, leaf, &[], &mut commit).await?;
             record.active_leaf = Some(leaf);
             record.first_text = change.first_text.take().unwrap_or(record.first_text);
+            if let Some(episodes) = &change.episodes {
+                record.episodes.clone_from(episodes);
+            }
             let stored = Stored::new(record)?;
             commit.puts.push((Store::Conversations, key![id], stored.record()));
             let jobs = self.change_jobs(id, &mut commit, &|job| {

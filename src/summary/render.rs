@@ -2,8 +2,8 @@
 
 use super::{Plan, SECTIONS};
 use crate::message::Seq;
-use crate::prompt_text::{SUMMARY_HEADER, single_line};
-use crate::records::{SummaryHead, SummaryNode, SummarySection};
+use crate::prompt_text::{PROJECT_HEADER, SUMMARY_HEADER, single_line};
+use crate::records::{SummaryHead, SummaryNode, SummarySection, Trust};
 use crate::sorted_map::SortedSet;
 
 /// The sections that are shown, in the fixed order of [`SECTIONS`]: name, heading, items on one line each.
@@ -26,6 +26,19 @@ pub(super) fn ordered_sections(head: &SummaryHead) -> impl Iterator<Item = (&'st
 /// harmless and kept on its line; the block has no empty line.
 #[must_use]
 pub fn render(head: &SummaryHead) -> String {
+    block(SUMMARY_HEADER, head)
+}
+
+/// What sections say, on one line: an episode as it stands in a prompt, or a part to be folded with others.
+#[must_use]
+pub fn one_line(sections: &[SummarySection]) -> String {
+    let head = SummaryHead { sections: sections.to_vec(), ..SummaryHead::default() };
+    let parts: Vec<String> =
+        ordered_sections(&head).map(|(_, heading, items)| format!("{heading}: {}", items.join("; "))).collect();
+    parts.join(" / ")
+}
+
+fn block(header: &str, head: &SummaryHead) -> String {
     let mut lines = Vec::new();
     for (_, heading, items) in ordered_sections(head) {
         lines.push(format!("{heading}:"));
@@ -41,7 +54,7 @@ pub fn render(head: &SummaryHead) -> String {
     if !missing.is_empty() {
         lines.push(format!("Also named: {}", missing.join(", ")));
     }
-    if lines.is_empty() { String::new() } else { format!("{SUMMARY_HEADER}\n{}", lines.join("\n")) }
+    if lines.is_empty() { String::new() } else { format!("{header}\n{}", lines.join("\n")) }
 }
 
 /// [`render`], made to fit `cap_tokens`: first the oldest identifiers of the ledger go, then whole items, last section
@@ -50,9 +63,20 @@ pub fn render(head: &SummaryHead) -> String {
 /// Deterministic: the same head and cap give the same bytes.
 #[must_use]
 pub fn render_within(head: &SummaryHead, cap_tokens: u32, count_tokens: &dyn Fn(&str) -> u32) -> String {
-    let fits = |head: &SummaryHead| count_tokens(&render(head)) <= cap_tokens;
+    block_within(SUMMARY_HEADER, head, cap_tokens, count_tokens)
+}
+
+/// The summary of a project, as [`render_within`] has that of a conversation.
+#[must_use]
+pub fn render_project(sections: &[SummarySection], cap_tokens: u32, count_tokens: &dyn Fn(&str) -> u32) -> String {
+    let head = SummaryHead { sections: sections.to_vec(), ..SummaryHead::default() };
+    block_within(PROJECT_HEADER, &head, cap_tokens, count_tokens)
+}
+
+fn block_within(header: &str, head: &SummaryHead, cap_tokens: u32, count_tokens: &dyn Fn(&str) -> u32) -> String {
+    let fits = |head: &SummaryHead| count_tokens(&block(header, head)) <= cap_tokens;
     if fits(head) {
-        return render(head);
+        return block(header, head);
     }
     let sections: Vec<SummarySection> =
         ordered_sections(head).map(|(name, _, items)| SummarySection { name: name.to_owned(), items }).collect();
@@ -80,7 +104,7 @@ pub fn render_within(head: &SummaryHead, cap_tokens: u32, count_tokens: &dyn Fn(
             high = middle - 1;
         }
     }
-    render(&kept(low))
+    block(header, &kept(low))
 }
 
 /// Whether `text` holds `word` with no letter, digit or underscore right beside it.
@@ -100,9 +124,11 @@ pub fn advance(
     plan: &Plan,
     sections: Vec<SummarySection>,
     identifiers: Vec<String>,
+    trust: Option<Trust>,
     now_ms: f64,
 ) -> SummaryHead {
     SummaryHead {
+        trust: if head.summarized_until_seq == 0 { trust } else { head.trust.min(trust) },
         sections,
         identifiers,
         summarized_until_seq: plan.last_seq,
@@ -122,6 +148,7 @@ pub fn node(
     before: &[SummarySection],
     sections: &[SummarySection],
     source_hashes: Vec<String>,
+    trust: Option<Trust>,
 ) -> SummaryNode {
     let known: SortedSet<String> =
         before.iter().flat_map(|section| &section.items).map(|item| single_line(item)).collect();
@@ -138,5 +165,6 @@ pub fn node(
         children: Vec::new(),
         source_hashes,
         dirty: false,
+        trust,
     }
 }

@@ -3,6 +3,7 @@
 use crate::embedded_data::without_data;
 use crate::message::{Message, Part, Role, Seq};
 use crate::prompt_text::{push_quoted, strip_reasoning};
+use crate::records::Trust;
 use crate::secrets::{LEFT_OUT, without_secrets};
 
 /// Longest flattened tool output, in characters: the head is kept with its length, the rest is in the raw message.
@@ -60,6 +61,17 @@ impl Entry {
         out.push('\n');
         push_quoted(&mut out, self.text.trim_end());
         out
+    }
+}
+
+/// How far what a model makes of a message may be trusted: no further than the message. Anybody can have written what a
+/// tool answers.
+#[must_use]
+pub fn trust_of(message: &Message, imported: bool) -> Trust {
+    match message.result_ids().next() {
+        Some(_) => Trust::External,
+        None if imported => Trust::Imported,
+        None => Trust::AssistantInferred,
     }
 }
 

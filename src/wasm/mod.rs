@@ -16,8 +16,8 @@ mod zeroing;
 
 use crate::engine::{
     AppendRequest, BackupRequest, CatchUp, ConsentRequest, ContextRequest, ConversationUpdate, EditRequest, Engine,
-    EraseRequest, FactFilter, FactUpdate, Host, LeafRequest, NewConversation, NewFact, Options, RecallRequest,
-    RemoveRequest, RestoreRequest, StorageCheck, StreamUpdate,
+    EpisodeFilter, EraseRequest, FactFilter, FactUpdate, Host, LeafRequest, NewConversation, NewFact, NewNote, Options,
+    RecallRequest, RemoveRequest, RestoreRequest, StorageCheck, StreamUpdate,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -154,11 +154,12 @@ impl FromFields for ByConversation {
 struct Page {
     limit: Option<u32>,
     before: Option<String>,
+    parent_id: Option<String>,
 }
 
 impl FromFields for Page {
     fn from_fields(fields: &mut Fields) -> Self {
-        Self { limit: fields.take("limit"), before: fields.take("before") }
+        Self { limit: fields.take("limit"), before: fields.take("before"), parent_id: fields.take("parentId") }
     }
 }
 
@@ -221,7 +222,7 @@ impl FromFields for FactSearch {
 #[wasm_bindgen(js_name = Engine)]
 pub struct JsEngine {
     engine: Rc<Engine>,
-    /// The timer of the next retry of a failed job.
+    /// The timer of the next job that is not due yet.
     retry: Rc<RefCell<Option<timer::Timer>>>,
 }
 
@@ -327,6 +328,30 @@ impl JsEngine {
     /// See `compact`.
     pub fn compact(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Compact, request)
+    }
+
+    /// See `episodes.list`.
+    #[wasm_bindgen(js_name = listEpisodes)]
+    pub fn list_episodes(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::ListEpisodes, request)
+    }
+
+    /// See `episodes.end`.
+    #[wasm_bindgen(js_name = endEpisode)]
+    pub fn end_episode(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::EndEpisode, request)
+    }
+
+    /// See `notes.set` and `notes.delete`.
+    #[wasm_bindgen(js_name = setNote)]
+    pub fn set_note(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::SetNote, request)
+    }
+
+    /// See `notes.list` and `notes.get`.
+    #[wasm_bindgen(js_name = listNotes)]
+    pub fn list_notes(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::ListNotes, request)
     }
 
     /// See `facts.add`.
@@ -514,6 +539,10 @@ enum Method {
     Recall,
     Summary,
     Compact,
+    ListEpisodes,
+    EndEpisode,
+    SetNote,
+    ListNotes,
     AddFact,
     ListFacts,
     GetFact,
@@ -549,6 +578,7 @@ impl Method {
                 | Self::DeleteConversation
                 | Self::ForgetFact
                 | Self::FactConsent
+                | Self::SetNote
                 | Self::CatchUp
         )
     }
@@ -566,6 +596,8 @@ impl Method {
                 | Self::Restore
                 | Self::SetActiveLeaf
                 | Self::BuildContext
+                | Self::History
+                | Self::EndEpisode
                 | Self::Recall
         )
     }
@@ -585,7 +617,7 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
         }
         Method::ListConversations => {
             let page: Page = from_json(request)?;
-            to_json(&engine.list_conversations(page.limit, page.before.as_deref()).await?)
+            to_json(&engine.list_parts(page.parent_id.as_deref(), page.limit, page.before.as_deref()).await?)
         }
         Method::UpdateConversation => {
             let update: ConversationUpdate = from_json(request)?;
@@ -645,6 +677,22 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
         Method::Compact => {
             let by: ByConversation = from_json(request)?;
             to_json(&engine.compact(&by.conversation_id, by.force).await?)
+        }
+        Method::ListEpisodes => {
+            let filter: EpisodeFilter = from_json(request)?;
+            to_json(&engine.list_episodes(filter).await?)
+        }
+        Method::EndEpisode => {
+            let by: ByConversation = from_json(request)?;
+            to_json(&engine.end_episode(&by.conversation_id).await?)
+        }
+        Method::SetNote => {
+            let note: NewNote = from_json(request)?;
+            to_json(&engine.set_note(note).await?)
+        }
+        Method::ListNotes => {
+            let by: ByConversation = from_json(request)?;
+            to_json(&engine.list_notes(&by.conversation_id).await?)
         }
         Method::AddFact => {
             let new: NewFact = from_json(request)?;
@@ -777,14 +825,15 @@ fn watching(opened: Rc<RefCell<Weak<Engine>>>, data_lost: Rc<Cell<bool>>) -> imp
     }
 }
 
-/// Works in the background until nothing is due, and comes back when a failed job may be tried again.
+/// Works in the background until nothing is due, and comes back when a failed job may be tried again, or something has been
+/// idle for long enough.
 fn work(engine: Rc<Engine>, retry: Rc<RefCell<Option<timer::Timer>>>) {
     spawn_local(async move {
         engine.work().await;
-        let next = if engine.is_closed() { None } else { engine.retry_in_ms() };
+        let next = if engine.is_closed() { None } else { engine.due_in_ms() };
         let timer = next.and_then(|wait_ms| {
             let (engine, again) = (Rc::clone(&engine), Rc::clone(&retry));
-            timer::Timer::start(wait_ms, move || work(engine, again))
+            timer::Timer::start(wait_ms, move || work(engine, again)).map(timer::Timer::unref)
         });
         *retry.borrow_mut() = timer;
     });

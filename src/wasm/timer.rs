@@ -33,6 +33,17 @@ impl Timer {
     }
 }
 
+impl Timer {
+    /// Lets Node end although it runs.
+    pub(super) fn unref(self) -> Self {
+        let unref = js_sys::Reflect::get(&self.id, &JsValue::from_str("unref")).ok();
+        if let Some(unref) = unref.and_then(|unref| unref.dyn_into::<js_sys::Function>().ok()) {
+            let _ = unref.call0(&self.id);
+        }
+        self
+    }
+}
+
 impl Drop for Timer {
     fn drop(&mut self) {
         clear_timeout(&self.id);

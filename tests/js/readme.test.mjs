@@ -15,7 +15,7 @@ test("the README's example runs, and shows what it promises", () => {
   writeFileSync(file, example);
   try {
     const shown = execFileSync(process.execPath, [file.pathname], { encoding: "utf8", timeout: 60_000 });
-    assert.match(shown, /^\d+ system \d+, memory \d+, summary 0, recent \d+, documents 0, retrieved \d+, question \d+\n$/);
+    assert.match(shown, /^\d+ system \d+, memory \d+, episodes 0, summary 0, notes 0, recent \d+, documents 0, retrieved \d+, question \d+\n$/);
     const [, memory] = /memory (\d+)/.exec(shown);
     assert.ok(Number(memory) > 0, shown);
   } finally {

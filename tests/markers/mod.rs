@@ -80,6 +80,12 @@ impl Disk {
 /// says `I like <marker>`.
 pub fn echo(request: &ModelRequest) -> String {
     match request.purpose {
+        Purpose::Compress | Purpose::Episode => {
+            let mut read = BTreeSet::new();
+            markers_in(request.prompt.as_bytes(), &mut read);
+            // Not longer than what it read, which is hardly more than markers.
+            json!({ "confirmed": [read.into_iter().map(marker).collect::<Vec<_>>().join(" ")] }).to_string()
+        }
         Purpose::Summarize => {
             let mut read = BTreeSet::new();
             markers_in(request.prompt.as_bytes(), &mut read);

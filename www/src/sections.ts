@@ -13,7 +13,7 @@ export interface SectionLook {
 const LOOKS: readonly SectionLook[] = [
   { name: "system", label: "Instructions", about: "The app's system prompt, sent whole." },
   { name: "memory", label: "About you", about: "Facts that you wrote down or confirmed." },
-  { name: "episodes", label: "Sessions", about: "What happened in earlier sessions." },
+  { name: "episodes", label: "Sessions", about: "What happened in earlier sessions, and what the project came to." },
   { name: "notes", label: "Notes", about: "Structured notes of the app." },
   { name: "summary", label: "Summary", about: "What was folded away: goals, decisions, constraints, failed attempts." },
   { name: "retrieved", label: "Found", about: "Old messages that this question needs, with their neighbours." },
