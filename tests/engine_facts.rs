@@ -346,14 +346,14 @@ fn extraction_waits_for_a_batch_or_until_the_conversation_is_idle() {
         };
         assert_eq!(say("one").await, 0);
         assert_eq!(say("two").await, 0);
-        assert_eq!(engine.retry_in_ms(), Some(30_000.0));
+        assert_eq!(engine.due_in_ms(), Some(30_000.0));
         assert_eq!(say("three").await, 1);
         assert_eq!(say("four").await, 1);
         assert_eq!(model.requests.borrow()[0].prompt.matches("] user").count(), 3);
         world.clock.advance(30_000.0);
         engine.settled().await.unwrap();
         assert_eq!(model.calls(Purpose::Extract), 2);
-        assert_eq!(engine.retry_in_ms(), None);
+        assert_eq!(engine.due_in_ms(), None);
     });
 }
 
