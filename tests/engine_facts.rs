@@ -334,6 +334,7 @@ fn five_facts_in_fifteen_wordings_are_five_rows() {
 fn extraction_waits_for_a_batch_or_until_the_conversation_is_idle() {
     block_on(async {
         let mut world = World::default().with_model(ScriptedModel::answering(|_| Some("{\"facts\":[]}".into())));
+        world.policy.episodes.automatic = false;
         world.policy.facts.batch_messages = 3;
         world.policy.facts.idle_ms = 30_000.0;
         let model = world.model.clone().unwrap();
