@@ -29,7 +29,9 @@ function metered(model, usage) {
 export async function memoryOnClock({ userId, embedder, model, policy }) {
   const clock = { now: timeOf(0) };
   const usage = {};
-  const options = { userId, storage: memoryStorage(), clock: () => clock.now, policy };
+  // The periodic check of facts is not measured: it would run in the middle of a session, whenever the clock jumps.
+  const facts = { auditDays: 0, ...policy?.facts };
+  const options = { userId, storage: memoryStorage(), clock: () => clock.now, policy: { ...policy, facts } };
   if (embedder !== undefined) options.embedder = embedder;
   if (model !== undefined) options.languageModel = metered(model, usage);
   const memory = await createMemory(options);

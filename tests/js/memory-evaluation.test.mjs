@@ -48,9 +48,11 @@ describe("what a model proposes, and what becomes of it", () => {
     assert.equal(e.twice, 0);
   });
 
-  test("of what a careless model proposes less that is wrong is used than it proposed", () => {
+  test("of what a careless model proposes nothing that is sensitive, quoted or told by a tool is used", () => {
     const { extraction: e } = run("careless");
-    atLeast(e.usedRight / e.used, e.proposedRight / e.proposed + 0.03, "precision of what is used");
+    // What is sensitive or secret no longer reaches the model, so it proposes less of what would have been refused.
+    atLeast(e.usedRight / e.used, 0.64, "precision of what is used");
+    atLeast(e.proposedRight / e.proposed, 0.66, "precision of what is proposed");
     const used = (...names) => e.traps.filter(({ kind, used: isUsed }) => names.includes(kind) && isUsed).length;
     assert.equal(used("sensitive", "tool", "quoted"), 0);
     assert.ok(used("secret") <= 1 && used("joked", "transient", "hypothetical", "third_person") <= 11, JSON.stringify(e.traps.filter(({ used: isUsed }) => isUsed)));
