@@ -182,11 +182,12 @@ fn value(name: &str, dice: &mut Dice) -> String {
             dice.digits(6)
         ),
         "cnid" => citizen(dice),
+        "passport" => format!("X{}", dice.digits(8)),
         _ => String::new(),
     }
 }
 
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "{base64}",
     "{service}",
     "{jwt}",
@@ -206,6 +207,7 @@ const NAMES: [&str; 19] = [
     "{ssn}",
     "{rrn}",
     "{cnid}",
+    "{passport}",
 ];
 
 /// Every line of a kind other than `none`, with made-up values: the kind, the text and the values.

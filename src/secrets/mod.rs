@@ -46,7 +46,7 @@ pub enum SecretKind {
     CardCode,
     /// An account number (IBAN).
     Iban,
-    /// A number of a person: of the United States, Korea or China.
+    /// A number of a person: of the United States, Korea or China by its form, a passport's or another by its name.
     NationalId,
 }
 

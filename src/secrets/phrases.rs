@@ -18,6 +18,11 @@ authentication code|confirmation code|bestätigungscode|code de vérification|c�
 /// Words for a card's code.
 const CARD_CODES: &str = "cvv2|cvc2|cvv|cvc|card security code|prüfziffer|카드 보안코드|セキュリティコード|安全码";
 
+/// Words for a number of a person that tells nothing by its form.
+const PERSON_NUMBERS: &str = "passport number|passport no|passport is|driver's license number|driver's licence number|reisepassnummer|\
+passnummer|ausweisnummer|führerscheinnummer|steuernummer|sozialversicherungsnummer|numéro de passeport|numéro de sécurité sociale|\
+número de pasaporte|número de dni|número do passaporte|номер паспорта|여권번호|여권 번호|パスポート番号|マイナンバー|护照号";
+
 /// Words for the words of a wallet.
 const RECOVERY_PHRASES: &str = "seed phrase|recovery phrase|secret phrase|backup phrase|mnemonic|seed words|\
 wiederherstellungsphrase|phrase de récupération|frase semilla|복구 구문|시드 구문|니모닉|リカバリーフレーズ|シードフレーズ|助记词";
@@ -51,6 +56,9 @@ pub(super) fn introduced(shown: &Shown<'_>, at: usize) -> Option<Place> {
     }
     if let Some(behind) = read_any(shown, at, "ssn|social security number|social security") {
         return social_security(shown, behind);
+    }
+    if let Some(behind) = read_any(shown, at, PERSON_NUMBERS) {
+        return person_number(shown, behind);
     }
     if let Some(behind) = read_any(shown, at, CARD_CODES) {
         return number_behind(shown, behind, SecretKind::CardCode, 3..=4, true);
@@ -133,6 +141,15 @@ fn social_security(shown: &Shown<'_>, behind: usize) -> Option<Place> {
     let end = shown.run(start, 11, |c| c.is_ascii_digit() || c == ' ');
     let digits = shown.slice(start, end).iter().filter(|c| c.is_ascii_digit()).count();
     written.or((digits == 9).then_some((SecretKind::NationalId, start, end)))
+}
+
+/// Six to twenty letters and digits, at least five digits among them.
+fn person_number(shown: &Shown<'_>, behind: usize) -> Option<Place> {
+    let (start, _) = value_start(shown, behind);
+    let end = shown.run(start, 21, |c| c.is_ascii_alphanumeric() || c == '-');
+    let digits = shown.slice(start, end).iter().filter(|c| c.is_ascii_digit()).count();
+    let is_number = (6..=20).contains(&(end - start)) && digits >= 5;
+    is_number.then_some((SecretKind::NationalId, start, end))
 }
 
 /// At least twelve words of three to eight letters, with spaces, commas or numbers between them.
