@@ -239,6 +239,27 @@ fn a_statement_that_its_quote_does_not_bear_is_an_inference() {
 }
 
 #[test]
+fn an_end_that_the_user_told_is_counted_from_their_message() {
+    let day = 86_400_000.0;
+    let mut dated = chat();
+    for message in &mut dated {
+        (message.said_at, message.said_on) = (10.0 * day, "Sunday 1970-01-11".to_owned());
+    }
+    let prompt = extract_request(&dated, &[], &FactPolicy::default(), 4_000, &count).request.unwrap().prompt;
+    assert!(prompt.contains("[1] user, Sunday 1970-01-11\n") && prompt.contains("] assistant, context only\n"));
+    let end = |messages: &[SourceMessage], valid_days: Value| {
+        let answer = json!({ "facts": [one(json!({ "valid_days": valid_days }))] }).to_string();
+        parse_candidates(&answer, messages, &[], &FactPolicy::default()).unwrap().0[0].expires_at
+    };
+    assert_eq!(end(&dated, json!(5)), Some(15.0 * day));
+    assert_eq!(end(&dated, json!(0)), Some(10.5 * day), "the rest of the day");
+    for unusable in [json!(null), json!(-1), json!(4_000), json!("5"), json!(1e300)] {
+        assert_eq!(end(&dated, unusable), None);
+    }
+    assert_eq!(end(&chat(), json!(5)), None, "nobody knows when it was said");
+}
+
+#[test]
 fn repetitions_in_one_answer_are_merged() {
     let answer = json!({ "facts": [
         one(json!({"confidence": 0.6})),

@@ -56,6 +56,7 @@ fn candidate(text: &str, key: Option<&str>, kind: CandidateKind) -> Candidate {
         seq: 5,
         kind,
         is_flagged: false,
+        expires_at: None,
         local_only: false,
         fingerprint: fingerprint(text),
     }
@@ -116,6 +117,22 @@ fn add() {
     assert_eq!((changes.sources[0].fact_id.as_str(), changes.sources[0].conversation_id.as_str()), ("f100", "c1"));
     assert_eq!((changes.audit[0].operation.as_str(), changes.audit[0].number), ("ADD", 7));
     assert_eq!(changes.numbers, Numbers { fact: 101, audit: 8 });
+}
+
+#[test]
+fn an_update_has_its_own_end() {
+    let mut existing = facts();
+    existing[0].expires_at = Some(1.0);
+    let mut moving = candidate("User lives in Berlin", Some("home_city"), CandidateKind::Statement);
+    let target = "f1".to_owned();
+    let decisions = [Decision { candidate: 0, operation: FactOperation::Update { target } }];
+    let ends = |moving: &Candidate| {
+        let changes = run(&existing, std::slice::from_ref(moving), &decisions, &FactPolicy::default());
+        changes.puts.last().unwrap().expires_at
+    };
+    assert_eq!(ends(&moving), None);
+    moving.expires_at = Some(9.0);
+    assert_eq!(ends(&moving), Some(9.0));
 }
 
 #[test]

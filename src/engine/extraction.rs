@@ -15,6 +15,7 @@ use crate::facts::{
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, LanguageModel, Store};
 use crate::records::{FactRecord, FactStatus, JobKind, JobRecord, MessageRecord};
+use crate::retrieval::calendar_day;
 use crate::sorting;
 use serde_json::json;
 
@@ -184,6 +185,8 @@ fn source_messages(records: &[MessageRecord], is_remote: bool, allowed: &[String
     let read = |record: &MessageRecord| {
         let mut message = SourceMessage::new(record.seq, &parse_stored(record)?);
         message.local_only = record.local_only;
+        message.said_at = record.created_at;
+        message.said_on = day_in_words(record.created_at);
         message.text = match record.local_only && is_remote {
             true => String::new(),
             false => facts::without_sensitive(&message.text, allowed).into_owned(),
@@ -191,4 +194,27 @@ fn source_messages(records: &[MessageRecord], is_remote: bool, allowed: &[String
         Ok(message)
     };
     records.iter().map(read).collect()
+}
+
+/// A day as a model reads it: `Thursday 2026-01-29`. Empty for a time that is none.
+fn day_in_words(time_ms: f64) -> String {
+    const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+    let Some((year, month, day)) = calendar_day(time_ms) else { return String::new() };
+    // The first day of 1970 was a Thursday.
+    let weekday = ((time_ms / 86_400_000.0).floor() as i64 + 3).rem_euclid(7);
+    let weekday = usize::try_from(weekday).ok().and_then(|weekday| WEEKDAYS.get(weekday)).copied().unwrap_or_default();
+    format!("{weekday} {year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::day_in_words;
+
+    #[test]
+    fn days_have_their_names() {
+        assert_eq!(day_in_words(0.0), "Thursday 1970-01-01");
+        assert_eq!(day_in_words(1_769_688_000_000.0), "Thursday 2026-01-29");
+        assert_eq!(day_in_words(-1.0), "Wednesday 1969-12-31");
+        assert_eq!(day_in_words(f64::NAN), "");
+    }
 }

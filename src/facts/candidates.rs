@@ -25,6 +25,11 @@ const SHORTEST_FACT_CHARS: usize = 3;
 /// Longest quote, in characters.
 const LONGEST_QUOTE_CHARS: usize = 1_000;
 
+/// Days of an end that is told: from the rest of the day to ten years.
+const LEAST_VALID_DAYS: f64 = 0.5;
+const MOST_VALID_DAYS: f64 = 3_650.0;
+const DAY_MS: f64 = 86_400_000.0;
+
 /// How the fact follows from what the user said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CandidateKind {
@@ -77,6 +82,8 @@ pub struct Candidate {
     pub kind: CandidateKind,
     /// It reads like an instruction ([`is_instruction`]): it waits for the user's approval.
     pub is_flagged: bool,
+    /// Milliseconds since 1970; it does not hold from then on. `None`: no end was told.
+    pub expires_at: Option<f64>,
     /// Its message stays on this device, so the fact does.
     pub local_only: bool,
     /// [`fingerprint`] of the fact.
@@ -194,9 +201,17 @@ fn candidate(
         seq: message.seq,
         kind,
         is_flagged,
+        expires_at: end_of(map, message),
         local_only: message.local_only,
         fingerprint,
     })
+}
+
+/// The end that a model was told of, counted from its message. What is no number of days in sight is no end.
+fn end_of(map: &Map<String, Value>, message: &SourceMessage) -> Option<f64> {
+    let days = map.get("valid_days").and_then(Value::as_f64)?;
+    let is_in_sight = message.said_at > 0.0 && (0.0..=MOST_VALID_DAYS).contains(&days);
+    is_in_sight.then(|| message.said_at + days.max(LEAST_VALID_DAYS) * DAY_MS)
 }
 
 fn confidence_of(map: &Map<String, Value>) -> std::result::Result<f64, RejectionReason> {

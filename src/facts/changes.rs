@@ -308,7 +308,7 @@ fn add(
         fingerprint: candidate.fingerprint.clone(),
         pinned: old.is_some_and(|old| old.pinned),
         local_only: candidate.local_only || old.is_some_and(|old| old.local_only),
-        expires_at: None,
+        expires_at: candidate.expires_at,
         access_count: old.map_or(0, |old| old.access_count),
         last_accessed_at: old.and_then(|old| old.last_accessed_at),
         created_at: draft.now_ms(),

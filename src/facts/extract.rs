@@ -20,7 +20,7 @@ const ANSWER_TOKENS: u32 = 2_000;
 const KNOWN_RATIO: f64 = 0.25;
 
 /// A message as extraction sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SourceMessage {
     /// Position in the conversation.
     pub seq: Seq,
@@ -30,6 +30,10 @@ pub struct SourceMessage {
     pub text: String,
     /// It stays on this device; set by the caller.
     pub local_only: bool,
+    /// When it was said, milliseconds since 1970; set by the caller. 0: not known.
+    pub said_at: f64,
+    /// That day in words, so that "until Friday" can be understood; set by the caller. May be empty.
+    pub said_on: String,
 }
 
 impl SourceMessage {
@@ -52,7 +56,7 @@ impl SourceMessage {
             Role::System | Role::Tool => String::new(),
         };
         let text = without_secrets(&text, LEFT_OUT).into_owned();
-        Self { seq, role: message.role, text, local_only: false }
+        Self { seq, role: message.role, text, local_only: false, said_at: 0.0, said_on: String::new() }
     }
 
     fn is_source(&self) -> bool {
@@ -119,7 +123,12 @@ fn rendered(message: &SourceMessage) -> String {
     if message.text.trim().is_empty() {
         return String::new();
     }
-    let mut out = format!("[{}] {label}\n", message.seq);
+    let mut out = format!("[{}] {label}", message.seq);
+    if message.role == Role::User && !message.said_on.is_empty() {
+        out.push_str(", ");
+        out.push_str(&message.said_on);
+    }
+    out.push('\n');
     push_quoted(&mut out, &middle_out(message.text.trim(), head, tail));
     out
 }
@@ -176,6 +185,8 @@ user's own words; at most {LONGEST_FACT_CHARS} characters
 - quote: the words of the user that show it, copied letter by letter from one message
 - seq: the number of that message
 - kind: \"statement\" if the user said it, \"inference\" if you conclude it
+- valid_days: where the user says that it ends (\"until Friday\", \"this week\"), for how many days from that message on it \
+holds, else null
 
 Most messages hold no such fact. Then the list is empty.",
         categories = policy.categories.join(", ")
@@ -193,8 +204,9 @@ fn schema(policy: &FactPolicy) -> serde_json::Value {
             "quote": { "type": "string" },
             "seq": { "type": "integer" },
             "kind": { "type": "string", "enum": ["statement", "inference"] },
+            "valid_days": { "type": ["number", "null"] },
         },
-        "required": ["fact", "category", "key", "confidence", "quote", "seq", "kind"],
+        "required": ["fact", "category", "key", "confidence", "quote", "seq", "kind", "valid_days"],
         "additionalProperties": false,
     });
     json!({
