@@ -1,13 +1,14 @@
 // Axis one: what of that which should be remembered is remembered, and what else.
 
-import { ASKING_DAY, holdsOn, tells, truths } from "./labelled-set.mjs";
+import { ASKING_DAY, holdsOn, tells, timeOf, truths } from "./labelled-set.mjs";
 
 /** Facts that are put into prompts by themselves. */
 const TRUSTED = new Set(["user_stated", "user_confirmed"]);
 
-/** What is remembered of a user, each fact beside the label that it was made of, if there is one. */
+/** What is remembered of a user and has not ended, each fact beside the label that it was made of, if there is one. */
 export async function remembered(memory, user) {
-  const facts = await memory.facts.list({ status: "active" });
+  const holds = ({ expiresAt }) => expiresAt === null || expiresAt > timeOf(ASKING_DAY);
+  const facts = (await memory.facts.list({ status: "active" })).filter(holds);
   return facts.map((fact) => ({ fact, isTrusted: TRUSTED.has(fact.trust), ...labelOf(fact, user) }));
 }
 
@@ -42,7 +43,7 @@ export async function extractionOf(memory, user, proposals) {
     keyRight: right.filter(({ fact, gold }) => fact.key === gold.key).length,
     quoteRight: right.filter(({ fact, gold }) => gold.text.includes(fact.source.quote) && fact.source.seq === gold.seq).length,
     twice: right.length - new Set(right.map(({ gold }) => gold.id)).size,
-    stale: used.filter(({ gold }) => gold !== undefined && !holdsOn(gold, ASKING_DAY)).map(({ gold, fact }) => ({ id: gold.id, how: gold.how, expiresAt: fact.expiresAt })),
+    stale: used.filter(({ gold }) => gold !== undefined && !holdsOn(gold, ASKING_DAY)).map(({ gold }) => ({ id: gold.id, how: gold.how })),
     lost: wanted.filter((id) => proposals.some(({ label }) => label.id === id) && !foundIn(used).includes(id)),
     traps: user.traps.map((trap) => ({
       kind: trap.kind,

@@ -87,24 +87,36 @@ export async function messageRetrieval(users, embedder) {
   return { ranks, newerFirst };
 }
 
-/** Facts that say the same kind of thing, one long untouched: which is put in where there is room for few. */
+/** Caps of the memory section to be tried: with one of them only one of two short facts has room beside the section's head. */
+const CAPS = [72, 68, 64, 60, 57, 54, 51, 48, 45];
+
+/** Facts that say the same kind of thing, one long untouched: which is found first, and which is put in where there is room for one. */
 export async function decay(embedder) {
   const cases = JSON.parse(readFileSync(new URL("decay.json", import.meta.url), "utf8"));
   const results = [];
-  for (const { question, older, newer, days } of cases) {
-    const { memory, at } = await memoryOnClock({ userId: "decay", embedder, policy: { budget: { memoryTokens: 60 } } });
-    for (const [index, fact] of [older, newer].entries()) {
-      at(days[index]);
-      await memory.facts.add({ fact });
+  for (const each of cases) {
+    for (const cap of CAPS) {
+      const { found, facts } = await askedOfTwo(each, cap, embedder);
+      if (facts.length > 1 && cap !== CAPS.at(-1)) continue;
+      results.push({ question: each.question, searched: found[0] === each.newer, injected: facts.length === 1 && facts[0] === each.newer });
+      break;
     }
-    at(ASKING_DAY);
-    await memory.settled();
-    const found = (await memory.facts.search(question)).map(({ fact }) => fact.fact);
-    const { facts } = await asked(memory, question);
-    results.push({ question, searched: found[0] === newer, injected: facts.includes(newer) && !facts.includes(older) });
-    await memory.close();
   }
   return results;
+}
+
+async function askedOfTwo({ question, older, newer, days }, memoryTokens, embedder) {
+  const { memory, at } = await memoryOnClock({ userId: "decay", embedder, policy: { budget: { memoryTokens } } });
+  for (const [index, fact] of [older, newer].entries()) {
+    at(days[index]);
+    await memory.facts.add({ fact });
+  }
+  at(ASKING_DAY);
+  await memory.settled();
+  const found = (await memory.facts.search(question)).map(({ fact }) => fact.fact);
+  const { facts } = await asked(memory, question);
+  await memory.close();
+  return { found, facts };
 }
 
 /** How many facts hold, of all users. */

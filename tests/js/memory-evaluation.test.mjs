@@ -48,11 +48,11 @@ describe("what a model proposes, and what becomes of it", () => {
     assert.equal(e.twice, 0);
   });
 
-  test("of what a careless model proposes nothing that is sensitive, quoted or told by a tool is used", () => {
+  test("of what a careless model takes for facts little is used", () => {
     const { extraction: e } = run("careless");
-    // What is sensitive or secret no longer reaches the model, so it proposes less of what would have been refused.
-    atLeast(e.usedRight / e.used, 0.64, "precision of what is used");
-    atLeast(e.proposedRight / e.proposed, 0.66, "precision of what is proposed");
+    atLeast(e.usedRight / e.used, 0.7, "precision of what is used");
+    const known = e.traps.filter(({ kind, known: isKnown }) => ["sensitive", "tool"].includes(kind) && isKnown);
+    assert.deepEqual(known, []);
     const used = (...names) => e.traps.filter(({ kind, used: isUsed }) => names.includes(kind) && isUsed).length;
     assert.equal(used("sensitive", "tool", "quoted"), 0);
     assert.ok(used("secret") <= 1 && used("joked", "transient", "hypothetical", "third_person") <= 11, JSON.stringify(e.traps.filter(({ used: isUsed }) => isUsed)));
@@ -69,8 +69,10 @@ describe("what a model proposes, and what becomes of it", () => {
     atLeast(held(kinds(without, "exact")), 1, "exact things, without any model");
   });
 
-  test("what was updated, forgotten or erased is not told as remembered", () => {
-    const { probes } = run("careful");
+  test("what was updated, forgotten or erased, or is over, is not told as remembered", () => {
+    const { probes, extraction } = run("careful");
+    assert.deepEqual(extraction.stale.filter(({ how }) => how === "expiring"), []);
+    assert.equal(kinds({ probes }, "expired").filter(({ staleFact }) => staleFact).length, 0);
     assert.equal(kinds({ probes }, "forgotten", "erased").filter(({ staleFact }) => staleFact).length, 0);
     assert.ok(kinds({ probes }, "erased").every(({ staleText }) => !staleText));
     assert.ok(kinds({ probes }, "update").filter(({ staleFact }) => staleFact).length <= 1);
@@ -79,7 +81,7 @@ describe("what a model proposes, and what becomes of it", () => {
   test("memory costs a fraction of the full context, and a question about nothing brings little", () => {
     const tokens = (probes) => probes.reduce((sum, probe) => sum + probe.tokens, 0);
     const full = report.baselines["full context"].probes;
-    assert.ok(tokens(run("careful").probes) < 0.6 * tokens(full));
+    assert.ok(tokens(report.runs["engine, words, no model"].probes) < 0.6 * tokens(full));
     assert.ok(kinds(run("careful"), "abstention").filter(({ injected }) => injected).length <= 3);
     for (const purpose of ["extract", "judge"]) assert.ok(run("careful").usage[purpose].calls > 0, purpose);
   });
@@ -91,6 +93,8 @@ describe("what a model proposes, and what becomes of it", () => {
     atLeast(at(update, 3), 0.6, "new values, recall@10");
     atLeast(at(fact, 3), 0.6, "told facts, recall@10");
     assert.equal(report.retrieval.facts.words.outdated, 0);
+    atLeast(figures(Object.values(report.retrieval.facts.words.ranks).flat()).recall[3], 0.4, "facts, recall@10");
+    assert.deepEqual(report.retrieval.decay.filter(({ searched, injected }) => !searched || !injected), []);
   });
 
   test("the tables show every run", () => {
@@ -98,6 +102,9 @@ describe("what a model proposes, and what becomes of it", () => {
     for (const name of [...Object.keys(report.runs), ...Object.keys(report.baselines)]) assert.ok(markdown.includes(name), name);
   });
 });
+
+/** Words of the instructions by which a server, which is not told the purpose, knows it. */
+const ASKED_BY = { extract: "You find facts", judge: "consistent", audit: "look" };
 
 test("a real model is asked in OpenAI's form, with its key and the schema, and measured in the same way", async () => {
   const [user] = labelledUsers(["mara"]);
@@ -109,7 +116,7 @@ test("a real model is asked in OpenAI's form, with its key and the schema, and m
     const body = JSON.parse(text);
     requests.push({ url: request.url, authorization: request.headers.authorization, body });
     const [{ content: system }, ...messages] = body.messages;
-    const purpose = system.includes("consistent") ? "judge" : "extract";
+    const purpose = Object.keys(ASKED_BY).find((each) => system.includes(ASKED_BY[each]));
     const content = scripted.generate({ purpose, system, messages, schema: body.response_format.json_schema.schema });
     response.end(JSON.stringify({ choices: [{ message: { role: "assistant", content } }] }));
   });
