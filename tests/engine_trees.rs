@@ -952,7 +952,7 @@ proptest! {
             let mut read = BTreeSet::new();
             for request in requests.iter().filter(|request| request.purpose == Purpose::Extract) {
                 let shown = request.prompt.split("MESSAGES\n").nth(1).unwrap();
-                for line in shown.lines().filter(|line| line.ends_with("] user")) {
+                for line in shown.lines().filter(|line| line.starts_with('[') && line.contains("] user")) {
                     assert!(read.insert(line.to_owned()), "{line} was read twice");
                 }
             }
