@@ -34,6 +34,11 @@ const PARTS = {
     runs: 1_000,
     run: ({ runs }) => run("cargo", ["test", "--test", "erasure_races"], { env: { ERASURE_SEEDS: String(runs) } }),
   },
+  simulation: {
+    say: "The engine over a simulated disk with faults, against a plain model",
+    runs: 10_000,
+    run: ({ runs, seed }) => simulation(runs, { SIMULATION_SEEDS: String(runs), SIMULATION_FIRST: String(seed) }),
+  },
   "idb-faults": {
     say: "A thousand faults of IndexedDB over ten thousand operations, for each seed and both back ends",
     runs: 10,
@@ -46,6 +51,12 @@ async function testBrowser(name, env, only = "") {
   const { browser } = await ensureChromium();
   await build();
   await nodeTest([`--test-name-pattern=${only}`, `tests/e2e/${name}.test.mjs`], { CHROME_PATH: browser, ...env });
+}
+
+/** Many runs are worth an optimised build. */
+function simulation(runs, env) {
+  const build = runs > 500 ? { CARGO_PROFILE_DEV_OPT_LEVEL: "3" } : {};
+  return run("cargo", ["test", "--test", "simulation"], { env: { ...build, ...env } });
 }
 
 await main(async () => {

@@ -281,11 +281,32 @@ pub struct EmbeddingRecord {
     pub model: String,
     /// In how many parts the message was embedded; a record of before there were parts says none, and is the only one.
     pub parts: u32,
+    /// Of the bytes and of `parts`. A record of before there were checksums has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}
+
+impl EmbeddingRecord {
+    /// The record of one vector of a message.
+    #[must_use]
+    pub fn of(model: &str, parts: u32, bytes: &[u8]) -> Self {
+        Self { model: model.to_owned(), parts, checksum: Some(vector_checksum(parts, bytes)) }
+    }
+
+    /// Whether these are the bytes that were written, as far as one can know.
+    #[must_use]
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
+        self.checksum.as_ref().is_none_or(|known| *known == vector_checksum(self.parts, bytes))
+    }
+}
+
+fn vector_checksum(parts: u32, bytes: &[u8]) -> String {
+    format!("{:016x}", crate::hash::checksum(bytes) ^ u64::from(parts))
 }
 
 impl FromFields for EmbeddingRecord {
     fn from_fields(fields: &mut Fields) -> Self {
-        Self { model: fields.take("model"), parts: fields.take_or("parts", 1) }
+        Self { model: fields.take("model"), parts: fields.take_or("parts", 1), checksum: fields.take("checksum") }
     }
 }
 

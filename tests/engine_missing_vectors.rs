@@ -14,6 +14,7 @@ use std::rc::Rc;
 use throughline::engine::{Engine, RecallRequest, RecalledGroup};
 use throughline::key;
 use throughline::ports::{Commit, Record, Storage, Store};
+use throughline::records::EmbeddingRecord;
 use throughline::store::memory::MemoryStore;
 
 /// Records that outlive the engine, so that segments are made.
@@ -244,8 +245,10 @@ fn vectors_without_a_direction_give_no_score() {
         conversation(&engine, "c").await;
         engine.append(append("c", vec![message("user", "!!!"), message("user", &text(2))])).await.unwrap();
         engine.settled().await.unwrap();
+        let zeros = vec![0; 256];
+        let body = serde_json::to_string(&EmbeddingRecord::of("words/64", 1, &zeros)).unwrap();
         for seq in [1, 2] {
-            disk.put(seq, Record { blob: Some(vec![0; 256]), ..disk.embedding(2, 0) });
+            disk.put(seq, Record { blob: Some(zeros.clone()), body: body.clone() });
         }
         engine.close();
         let world = disk.world(WordEmbedder::default());

@@ -453,6 +453,17 @@ fn r16_one_message_never_calls_one_id_twice() {
 }
 
 #[test]
+fn r16_a_second_call_of_a_ui_message_without_steps_is_left_out_and_told() {
+    let asked = json!({"id": "u", "role": "user", "parts": [{"type": "text", "text": "a"}]});
+    // The SDK runs it next, so nothing else has to be done about it.
+    let call = json!({"type": "tool-f", "toolCallId": "x", "state": "approval-responded", "input": {}});
+    let twice = json!({"id": "m", "role": "assistant", "parts": [call, call]});
+    let (out, rendered) = repaired(&[asked.clone(), twice], Format::AiSdkUi, Format::AiSdkUi);
+    assert_eq!(out, [asked, json!({"id": "m", "role": "assistant", "parts": [call]})]);
+    assert_eq!(repair_rules(&rendered), [("R16", 2)]);
+}
+
+#[test]
 fn r16_ids_that_anthropic_refuses_are_replaced_in_what_is_projected_only() {
     let round = |id: &str| [openai_calls(&[id]), openai_result(id)];
     let messages: Vec<Value> = [user("a")]

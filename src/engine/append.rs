@@ -119,6 +119,8 @@ pub(super) struct Placed {
     pub(super) fresh: Vec<usize>,
     /// The message that the new end of the active path stands on, where that is not its end now.
     pub(super) turns_at: Option<Seq>,
+    /// What the first user message says of those that are new on the path.
+    pub(super) first_text: Option<String>,
 }
 
 impl Engine {
@@ -307,10 +309,7 @@ impl Engine {
                 placed.record.episodes.clone_from(episodes);
             }
             if let Some(first_text) = change.first_text.take() {
-                let is_titled = |index: &&usize| is_titling(&prepared[**index].record);
-                let fresh = placed.fresh.iter().find(is_titled);
-                placed.record.first_text =
-                    first_text.or_else(|| fresh.and_then(|index| title_from(&prepared[*index].record.text)));
+                placed.record.first_text = first_text.or(placed.first_text);
             }
         }
         if let Some((seq, _)) = replaced {
@@ -426,9 +425,6 @@ impl Engine {
                 local.insert(seq);
                 record.has_local = true;
             }
-            if activates && record.first_text.is_none() && is_titling(&message.record) {
-                record.first_text = title_from(&message.record.text);
-            }
             is_linear &= parent_seq + 1 == seq;
             previous = seq;
             let located = MessageIdRecord { seq, content_hash: message.record.content_hash.clone() };
@@ -444,12 +440,19 @@ impl Engine {
         record.active_leaf = (!is_linear).then_some(if activates { record.last_seq } else { leaf });
         // From the new leaf back to the first message that was there before.
         let mut base = record.last_seq;
+        let mut first_text = None;
         while base > before.last_seq {
             let at = fresh.get((base - before.last_seq - 1) as usize);
-            base = at.map_or(0, |index| prepared[*index].record.parent_seq);
+            let on_path = at.map(|index| &prepared[*index].record);
+            base = on_path.map_or(0, |message| message.parent_seq);
+            let said = on_path.filter(|message| is_titling(message));
+            first_text = said.and_then(|message| title_from(&message.text)).or(first_text);
+        }
+        if activates && record.first_text.is_none() {
+            record.first_text.clone_from(&first_text);
         }
         let turns_at = (activates && base != leaf).then_some(base);
-        Ok(Placed { record, appended, fresh, turns_at })
+        Ok(Placed { record, appended, fresh, turns_at, first_text })
     }
 
     /// Positions of the messages that stay on this device.

@@ -81,8 +81,8 @@ pub(super) fn put_vectors(
     commit: &mut Commit,
 ) -> Result<()> {
     for (part, vector) in batch.parts.iter().zip(vectors) {
-        let body = encode(&EmbeddingRecord { model: model.to_owned(), parts: part.parts })?.body;
-        let blob = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let blob: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let body = encode(&EmbeddingRecord::of(model, part.parts, &blob))?.body;
         commit.puts.push((Store::Embeddings, key![id, part.seq, part.part], Record { body, blob: Some(blob) }));
     }
     Ok(())

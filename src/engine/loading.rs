@@ -46,17 +46,17 @@ impl Engine {
         let stamp = self.standing_stamp().await?;
         let conversations = self.scan(Query::prefix(Store::Conversations, key![])).await?;
         let jobs = self.scan(Query::prefix(Store::Jobs, key![])).await?;
+        // After an import, another tab may have erased some that are known here.
+        self.forget_conversations(&|id| conversations.binary_search_by(|(key, _)| key.cmp(&key![id])).is_err());
+        for (key, record) in &conversations {
+            match Stored::read(Store::Conversations, record) {
+                Ok(stored) => self.take_conversation_in(stored),
+                Err(_) if self.read_only => return Err(too_new()),
+                Err(_) => self.note_unreadable(Store::Conversations, key),
+            }
+        }
         {
             let state = &mut *self.state.borrow_mut();
-            for (key, record) in &conversations {
-                match Stored::read(Store::Conversations, record) {
-                    Ok(stored) => {
-                        state.put_conversation(stored);
-                    }
-                    Err(_) if self.read_only => return Err(too_new()),
-                    Err(_) => self.note_unreadable(Store::Conversations, key),
-                }
-            }
             for (_, record) in &jobs {
                 // One that cannot be read is begun anew.
                 let Ok(job) = Stored::<JobRecord>::read(Store::Jobs, record) else { continue };
@@ -462,6 +462,9 @@ impl Engine {
     pub(super) fn take_vector_in(&self, id: &str, key: &Key, record: &Record, model: &str) -> Result<Option<u32>> {
         let embedding = decode::<EmbeddingRecord>(Store::Embeddings, record).ok().filter(|one| one.model == model);
         let (Some(embedding), Some(blob)) = (embedding, record.blob.as_deref()) else { return Ok(None) };
+        if !embedding.is_of(blob) {
+            return Ok(None);
+        }
         let vector = vector_from_bytes(blob);
         let dimensions = self.host.embedder.as_ref().map_or(0, |embedder| embedder.dimensions());
         if vector.len() != dimensions || vector.iter().any(|number| !number.is_finite()) {

@@ -97,8 +97,10 @@ impl Engine {
             (path, invalidated, conversation.summary.clone(), keeps_first, episodes)
         };
         let mut change = PathChange { turns: true, invalidated, head: None, episodes, first_text: None };
+        // Where there is no summary, none may have been made meanwhile: it would be one of the former path.
+        let body = head.as_ref().map(|head| head.body.clone());
+        commit.checks.push(Check { store: Store::SummaryHeads, key: key![id], body });
         if let Some(head) = head {
-            commit.checks.push(head.check(Store::SummaryHeads, key![id]));
             let (head, is_void) = self.summary_of_path(id, &head.value, &path, removed, commit).await?;
             change.head = head;
             change.invalidated.summary = is_void;

@@ -11,6 +11,10 @@ use crate::message::Seq;
 use crate::ports::{Key, KeyPart, Query, Record, Store};
 use crate::records::{MessageRecord, MessageStatus};
 
+/// A record that fails so often, while others can be read, is damaged: a browser that loses its storage process fails a
+/// few reads in a row, and a message must not be taken for lost because of that.
+const READ_TRIES: u32 = 5;
+
 impl Engine {
     /// Stored messages of a range, both ends inclusive.
     pub(super) async fn read_messages(
@@ -61,18 +65,22 @@ impl Engine {
             if limit.is_some_and(|limit| found.len() >= limit) {
                 break;
             }
-            let key = key![id, seq];
+            found.extend(self.read_stubbornly(key![id, seq]).await?);
+        }
+        Ok(found)
+    }
+
+    /// One message's record; an empty one where it cannot be read though others can.
+    async fn read_stubbornly(&self, key: Key) -> Result<Option<(Key, Record)>> {
+        for _ in 0..READ_TRIES {
             match self.host.storage.get(vec![(Store::Messages, key.clone())]).await {
-                Ok(mut records) => found.extend(records.pop().flatten().map(|record| (key, record))),
-                Err(failed) if failed.code == Code::StorageUnavailable => {
-                    // Where nothing else can be read either, it is not this record that is damaged.
-                    self.standing_stamp().await?;
-                    found.push((key, Record::default()));
-                }
+                Ok(mut records) => return Ok(records.pop().flatten().map(|record| (key, record))),
+                // Where nothing else can be read either, it is not this record that is damaged.
+                Err(failed) if failed.code == Code::StorageUnavailable => drop(self.standing_stamp().await?),
                 Err(failed) => return Err(failed),
             }
         }
-        Ok(found)
+        Ok(Some((key, Record::default())))
     }
 
     /// One message for each position up to `until`: holes are noted, and filled.

@@ -48,7 +48,6 @@ struct Removal {
     ids: Vec<String>,
     /// The nearest message in front of each that stays; 0: none.
     parents: Vec<Seq>,
-    tokens: u64,
     /// Messages that follow a removed one and stay, and the message that they follow from now on.
     children: Vec<(Seq, Seq)>,
     /// Where the active path ends from now on.
@@ -77,7 +76,6 @@ impl Removal {
         let gone = || seqs.iter().filter_map(|seq| conversation.message(*seq));
         Self {
             ids: gone().map(|message| message.id()).collect(),
-            tokens: gone().map(|message| u64::from(message.tokens)).sum(),
             parents: seqs.iter().map(|seq| parent(*seq)).collect(),
             children,
             leaf,
@@ -161,7 +159,10 @@ impl Engine {
             change.invalidated.facts = facts.gone.len();
             record.active_leaf = Some(removal.leaf);
             record.removed += removal.seqs.len() as Seq;
-            record.tokens = record.tokens.saturating_sub(removal.tokens);
+            // As storage has them: another tab may have counted a streamed message since. Whoever counts writes the
+            // conversation too, which is checked.
+            let tokens = self.read_seqs(id, &removal.seqs).await?.iter().map(|one| u64::from(one.tokens)).sum();
+            record.tokens = record.tokens.saturating_sub(tokens);
             record.first_text = change.first_text.take().unwrap_or(record.first_text);
             if let Some(episodes) = &change.episodes {
                 record.episodes.clone_from(episodes);

@@ -10,13 +10,14 @@
 
 use super::Engine;
 use super::append::{no_such_message, removed_id};
+use super::conversations::title_from;
 use super::loading::job_key;
 use super::restore::{Restore, unusable};
 use super::restored_conversation::{BackupMessage, Incoming};
 use super::stored::{Stored, decode, encode};
 use crate::error::Result;
 use crate::key;
-use crate::message::Seq;
+use crate::message::{Role, Seq};
 use crate::ports::{Check, Record, Store};
 use crate::records::{ConversationRecord, JobKind, JobRecord, MessageIdRecord};
 use crate::session_records::NoteRecord;
@@ -47,6 +48,8 @@ pub(super) struct Merge {
     added: SortedMap<(Seq, u64), Seq>,
     /// Ids of what was added, with its content.
     added_ids: SortedMap<String, (u64, Seq)>,
+    /// Titles that added messages of the user would give, where the conversation has none.
+    titles: SortedMap<Seq, String>,
     /// What each added message follows, in order.
     added_parents: Vec<Seq>,
     tokens: u64,
@@ -91,6 +94,16 @@ impl Merge {
         here.or_else(|| self.added_parents.get(index - self.here.len()).copied()).unwrap_or(0)
     }
 
+    /// What the first added message of the user says on the path that ends here.
+    fn title_of(&self, leaf: Seq) -> Option<String> {
+        let (mut at, mut first) = (leaf, None);
+        while at > self.before.last_seq {
+            first = self.titles.get(&at).or(first);
+            at = self.parent_of(at);
+        }
+        first.cloned()
+    }
+
     fn descends(&self, mut seq: Seq, from: Seq) -> bool {
         while seq > from {
             seq = self.parent_of(seq);
@@ -129,6 +142,7 @@ impl Engine {
             by_content,
             added: SortedMap::new(),
             added_ids: SortedMap::new(),
+            titles: SortedMap::new(),
             added_parents: Vec::new(),
             tokens: 0,
             newest_at: before.updated_at,
@@ -171,6 +185,12 @@ impl Engine {
         let record = self.restored_message(&conversation_id, message, seq, parent_seq, true)?;
         merge.added.insert((parent_seq, content), seq);
         merge.added_ids.insert(record.id.clone(), (content, seq));
+        if merge.before.first_text.is_none()
+            && record.role == Role::User
+            && let Some(title) = title_from(&record.text)
+        {
+            merge.titles.insert(seq, title);
+        }
         merge.added_parents.push(parent_seq);
         merge.places.push(seq);
         merge.tokens += u64::from(record.tokens);
@@ -263,7 +283,7 @@ impl Engine {
         record.updated_at = merge.newest_at;
         record.has_local |= merge.has_local;
         record.imported_until_seq = last_seq;
-        record.first_text = record.first_text.or_else(|| current.record.first_text.clone());
+        record.first_text = record.first_text.or_else(|| merge.title_of(new_leaf));
         let job_place = (Store::Jobs, job_key(JobKind::Extract, &id));
         let job = self.host.storage.get(vec![job_place.clone()]).await?.pop().flatten();
         if let Some(job) = job {

@@ -349,6 +349,9 @@ impl Engine {
                         return Ok(None);
                     }
                     let (Some((seq, part)), Some(blob)) = (place_of(&key), stored.blob) else { continue };
+                    if !embedding.is_of(&blob) {
+                        continue;
+                    }
                     match rows.push(&vector_from_bytes(&blob)) {
                         Err(error) if is_unusable(&error) => continue,
                         pushed => pushed?,

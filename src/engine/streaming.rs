@@ -5,9 +5,10 @@
 //! whoever meets it [`LOST_AFTER_MS`] after its last sign of life ends it as `aborted`.
 
 use super::Engine;
-use super::append::{Appended, Prepared};
+use super::append::{Appended, Prepared, is_titling};
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
+use super::state::Conversation;
 use super::stored::{Stored, encode};
 use crate::error::{Code, Error, Result};
 use crate::formats::FormatChoice;
@@ -15,7 +16,7 @@ use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, LockGuard, Store};
-use crate::records::{MessageIdRecord, MessageRecord, MessageStatus};
+use crate::records::{ConversationRecord, MessageIdRecord, MessageRecord, MessageStatus};
 use crate::sorted_map::SortedMap;
 use serde_json::json;
 use std::cell::RefCell;
@@ -106,8 +107,13 @@ impl Engine {
         };
         if before.value.status != MessageStatus::Streaming {
             self.release_stream(id, update.seq);
+            // What an import writes is not there before it is shown.
+            self.conversation_check(id).await?;
             self.replace_message(&before.value);
-            return already_ended(&before.value, update);
+            let has_ended_so = already_ended(&before.value, update)?;
+            // The write of its end may have failed after all was written.
+            self.barrier().await?;
+            return Ok(has_ended_so);
         }
         if !self.is_streaming_here(id, update.seq) && !self.is_lost(&before.value) {
             // Its writer was heard of while it was taken for gone.
@@ -171,7 +177,7 @@ impl Engine {
         let (mut conversation, check) = self.conversation_check(id).await?;
         conversation.tokens = conversation.tokens.saturating_sub(before.value.tokens.into()) + u64::from(record.tokens);
         conversation.updated_at = self.now_ms();
-        if conversation.first_text.is_none() && record.role == Role::User {
+        if conversation.first_text.is_none() && is_titling(record) && self.is_on_path(&conversation, record.seq) {
             conversation.first_text = title_from(&record.text);
         }
         let conversation = Stored::new(conversation)?;
@@ -197,6 +203,13 @@ impl Engine {
             stream.counted_bytes = Some(record.raw.len());
         }
         Ok(true)
+    }
+
+    /// Whether a message is surely on the active path.
+    fn is_on_path(&self, record: &ConversationRecord, seq: Seq) -> bool {
+        let state = self.state.borrow();
+        let is_active = |found: &Conversation| found.is_loaded() && found.is_active(seq);
+        record.is_linear() || state.conversation(&record.id).is_some_and(is_active)
     }
 
     /// Takes in what other tabs have streamed into a conversation since, and ends what nobody streams any more.
@@ -245,7 +258,8 @@ impl Engine {
     fn is_lost(&self, record: &MessageRecord) -> bool {
         record.status == MessageStatus::Streaming
             && !self.is_streaming_here(&record.conversation_id, record.seq)
-            && record.heard_at.is_none_or(|heard_at| self.now_ms() - heard_at > LOST_AFTER_MS)
+            // A time in the future is of a clock that was put back since.
+            && record.heard_at.is_none_or(|heard_at| (self.now_ms() - heard_at).abs() > LOST_AFTER_MS)
     }
 
     fn is_streaming_here(&self, id: &str, seq: Seq) -> bool {

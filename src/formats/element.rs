@@ -144,7 +144,7 @@ fn round_start(message: &Message, format: Format) -> fn(&Part) -> bool {
 
 /// Calls of a UI message without steps whose id was called before in it: to the SDK all of it is one step, and ids are
 /// unique in a step (R16). Only with steps may a later round use an id again.
-fn repeated_calls(message: &Message, format: Format) -> SortedSet<usize> {
+pub(super) fn repeated_calls(message: &Message, format: Format) -> SortedSet<usize> {
     let has_steps = message.parts.iter().any(|part| matches!(part, Part::Other { kind } if kind == "step-start"));
     let mut ids = SortedSet::new();
     let mut follows_repeat = false;

@@ -1,7 +1,7 @@
 //! Repair: from the elements of a window to elements that every provider takes. Stored messages are not touched.
 
 use super::approval::{answered_call, requests};
-use super::element::{Content, Element};
+use super::element::{Content, Element, repeated_calls};
 use super::read::GeminiPlaces;
 use super::response_items::{self, Partners};
 use super::round::{Call, Places, Round};
@@ -15,6 +15,7 @@ pub const STUB_OUTPUT: &str = "[result omitted]";
 /// What an answer to a request for approval is read as.
 const APPROVAL: &str = "tool-approval-response";
 
+const REPEATED_CALL: &str = "second call with the same id in one message left out";
 const ORPHANED_REASONING: &str = "reasoning without the item that it led to left out";
 
 /// One thing that was changed on the way out, for the receipt.
@@ -104,8 +105,8 @@ impl<'a> Window<'_, 'a> {
         }
     }
 
-    /// Making elements already puts results first (R2) and leaves calls of others than the assistant out; here it is
-    /// only told where that differs from the raw message.
+    /// Making elements already puts results first (R2) and leaves calls of others than the assistant out, and repeated
+    /// ones of a UI message (R16); here it is only told where that differs from the raw message.
     fn note_misplaced_parts(&mut self) {
         let is_result = |part: &Part| matches!(part, Part::ToolResult { .. });
         let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
@@ -118,6 +119,9 @@ impl<'a> Window<'_, 'a> {
             }
             if matches!(role, Role::User | Role::Tool) && parts.iter().any(is_call) {
                 self.note(self.pairing_rule(), index, "call outside an assistant message left out");
+            }
+            if !repeated_calls(source.message, source.format).is_empty() {
+                self.note("R16", index, REPEATED_CALL);
             }
         }
     }
@@ -339,7 +343,7 @@ impl<'a> Window<'_, 'a> {
                 let place = is_gemini.then(|| places.next_id(true, name));
                 if !ids.insert(id) {
                     self.repeated.extend(content.position());
-                    self.note("R16", element.source, "second call with the same id in one message left out");
+                    self.note("R16", element.source, REPEATED_CALL);
                     continue;
                 }
                 let (id, name, source) = (id.clone(), name.clone(), content.source());

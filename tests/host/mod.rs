@@ -18,7 +18,7 @@ use throughline::store::Storage;
 use throughline::store::memory::MemoryStore;
 
 #[path = "../cipher/mod.rs"]
-mod cipher;
+pub mod cipher;
 pub mod kept;
 
 /// The suites that `engine_encrypted.rs` takes in run over encrypted stores.
