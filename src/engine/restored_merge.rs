@@ -9,7 +9,7 @@
 //! says stay too.
 
 use super::Engine;
-use super::append::{no_such_message, removed_id};
+use super::append::{is_titling, no_such_message, removed_id};
 use super::conversations::title_from;
 use super::loading::job_key;
 use super::restore::{Restore, unusable};
@@ -17,7 +17,7 @@ use super::restored_conversation::{BackupMessage, Incoming};
 use super::stored::{Stored, decode, encode};
 use crate::error::Result;
 use crate::key;
-use crate::message::{Role, Seq};
+use crate::message::Seq;
 use crate::ports::{Check, Record, Store};
 use crate::records::{ConversationRecord, JobKind, JobRecord, MessageIdRecord};
 use crate::session_records::NoteRecord;
@@ -186,7 +186,7 @@ impl Engine {
         merge.added.insert((parent_seq, content), seq);
         merge.added_ids.insert(record.id.clone(), (content, seq));
         if merge.before.first_text.is_none()
-            && record.role == Role::User
+            && is_titling(&record)
             && let Some(title) = title_from(&record.text)
         {
             merge.titles.insert(seq, title);

@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::formats::FormatChoice;
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
-use crate::message::{Role, Seq};
+use crate::message::Seq;
 use crate::ports::{Commit, LockGuard, Store};
 use crate::records::{ConversationRecord, MessageIdRecord, MessageRecord, MessageStatus};
 use crate::sorted_map::SortedMap;

@@ -121,7 +121,7 @@ pub fn language_model(seed: u64, read: &Rc<RefCell<BTreeSet<String>>>) -> Late<S
             Some(answer)
         }
         Purpose::Extract => Some(r#"{"facts":[]}"#.to_owned()),
-        Purpose::Judge => None,
+        Purpose::Judge | Purpose::Audit => None,
     });
     Late::new(scripted, Random::part(seed, u64::MAX - 4))
 }
