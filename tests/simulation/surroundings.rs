@@ -121,7 +121,8 @@ pub fn language_model(seed: u64, read: &Rc<RefCell<BTreeSet<String>>>) -> Late<S
             Some(answer)
         }
         Purpose::Extract => Some(r#"{"facts":[]}"#.to_owned()),
-        Purpose::Judge | Purpose::Audit => None,
+        // Its answers to everything else are none.
+        Purpose::Judge | Purpose::Audit | Purpose::Compress | Purpose::Episode => None,
     });
     Late::new(scripted, Random::part(seed, u64::MAX - 4))
 }
