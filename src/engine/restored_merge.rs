@@ -73,18 +73,22 @@ impl Merge {
 
     /// The message here that this one is, by its place among the others.
     fn counterpart(&mut self, seq: Seq, parent_seq: Seq, content: u64) -> Option<Seq> {
-        if self.is_aligned {
-            match self.here.get(seq as usize - 1) {
-                // What follows it follows what it followed.
-                Some(here) if here.removed => return Some(parent_seq),
-                Some(here) if here.content == content => return Some(seq),
-                _ => self.is_aligned = false,
-            }
+        let at_place = if self.is_aligned { self.here.get(seq as usize - 1) } else { None };
+        match at_place {
+            // What follows it follows what it followed.
+            Some(here) if here.removed => return Some(parent_seq),
+            Some(here) if here.content == content && here.parent_seq == parent_seq => return Some(seq),
+            _ => {}
         }
+        let is_at_place = at_place.is_some_and(|here| here.content == content);
         let key = (parent_seq, content);
         let at = self.by_content.partition_point(|(known, _)| *known < key);
         let known = self.by_content.get(at).filter(|(known, _)| *known == key).map(|(_, seq)| *seq);
-        known.or_else(|| self.added.get(&key).copied())
+        let known = known.or_else(|| self.added.get(&key).copied());
+        // Where the file has removed what a message follows, it follows another there and stands at its place here. Where an
+        // earlier import has left that one out, it does not: positions say nothing from there on.
+        self.is_aligned &= known.is_none() && is_at_place;
+        known.or(is_at_place.then_some(seq))
     }
 
     /// What a message here, or an added one, follows.
