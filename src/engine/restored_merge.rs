@@ -12,7 +12,7 @@ use super::Engine;
 use super::append::{is_titling, no_such_message, removed_id};
 use super::conversations::title_from;
 use super::loading::job_key;
-use super::restore::{Restore, unusable};
+use super::restore::{Restore, changed_meanwhile, unusable};
 use super::restored_conversation::{BackupMessage, Incoming};
 use super::stored::{Stored, decode, encode};
 use crate::error::Result;
@@ -126,6 +126,10 @@ impl Engine {
             let from = here.len() as Seq + 1;
             let page = self.read_messages(id, from, before.last_seq, Some(PAGE)).await?;
             if page.first().is_none_or(|message| message.seq != from) {
+                let standing = self.host.storage.get(vec![(Store::Conversations, key![id])]).await?.pop().flatten();
+                if standing.as_ref() != Some(known) {
+                    return Err(changed_meanwhile());
+                }
                 return Err(crate::error::Error::corrupt(
                     "messages of a conversation that the backup has too are missing from storage; erase that \
                      conversation here and import again",

@@ -38,7 +38,8 @@ impl Play {
                     && self.random.happens(150)
                 {
                     let known = open.seq_of(&id).and_then(|seq| open.message(seq)).cloned();
-                    let is_own = !id.starts_with("seq:");
+                    // An import may have given it a name that its text does not say.
+                    let is_own = !id.starts_with("seq:") && !id.contains('~');
                     if let (Some(known), true) = (known, is_own) {
                         let raw = if self.random.happens(700) { known.known_as } else { self.raw(Some(&id)) };
                         messages.insert(self.random.below(messages.len() + 1), New { id: Some(id), raw });
