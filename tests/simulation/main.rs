@@ -1,6 +1,6 @@
 //! The engine over a simulated disk with faults, against a plain model of what a person may expect.
 //!
-//! A seed decides everything. `SIMULATION_SEEDS` and `SIMULATION_STEPS` say how many (24 and 500 by default),
+//! A seed decides everything. `SIMULATION_SEEDS` and `SIMULATION_STEPS` say how many (200 and 500 by default),
 //! `SIMULATION_FIRST` which one is the first, `SIMULATION_ONLY` which steps are played. A seed that fails is played again
 //! with fewer and fewer steps, and prints the few that are left and the command that plays them.
 
@@ -104,7 +104,7 @@ fn report(seed: u64, steps: Vec<u64>, problem: &str) -> String {
 
 #[test]
 fn engines_on_a_failing_disk_keep_what_the_model_expects() {
-    let (first, seeds) = (number("SIMULATION_FIRST", 1), number("SIMULATION_SEEDS", 24));
+    let (first, seeds) = (number("SIMULATION_FIRST", 1), number("SIMULATION_SEEDS", 200));
     let steps: Vec<u64> = match std::env::var("SIMULATION_ONLY") {
         Ok(only) => only.split(',').filter_map(|step| step.parse().ok()).collect(),
         Err(_) => (0..number("SIMULATION_STEPS", 500)).collect(),
