@@ -48,7 +48,10 @@ export class Facts {
     return (await this.#one("updateFact", id, changes, false)) as Fact;
   }
 
-  /** Forgets a fact: its text is removed everywhere, and it is not learned again. */
+  /**
+   * Forgets a fact: its text is removed from what is remembered, and it is not learned again. The messages that it was learned
+   * from stay, and a context can quote them; `erase({ conversationId, messageId })` removes such a message.
+   */
   async forget(id: string, options: CallOptions = {}): Promise<void> {
     await this.#one("forgetFact", id, options, true);
   }

@@ -418,6 +418,10 @@ fn damages() -> Vec<(&'static str, Damage)> {
         ("counters that are gone", |disk| {
             disk.write(Commit { deletes: vec![(Store::Meta, key!["segments"])], ..Commit::default() });
         }),
+        ("a summary that cannot be read", |disk| {
+            let record = Record { body: "?".into(), blob: None };
+            disk.write(Commit { puts: vec![(Store::SummaryHeads, key!["a"], record)], ..Commit::default() });
+        }),
         ("counters that cannot be read", |disk| {
             let record = Record { body: "[]".into(), blob: None };
             disk.write(Commit { puts: vec![(Store::Meta, key!["segments"], record)], ..Commit::default() });

@@ -16,7 +16,7 @@ use crate::key;
 use crate::lexical::LexicalSegment;
 use crate::message::Seq;
 use crate::ports::{KeyPart, Query, Store};
-use crate::records::{SegmentKind, SegmentRecord, SegmentRun, SummaryHead};
+use crate::records::{SegmentKind, SegmentRecord, SegmentRun};
 use crate::retrieval::SealedDocument;
 use crate::segments::{Stretch, Table, TableRow, Wanted, row_places_from_bytes, stretches};
 use crate::vector::RowSegment;
@@ -112,11 +112,11 @@ impl Engine {
         let heads = self.scan(Query::prefix(Store::SummaryHeads, key![])).await?;
         let state = &mut *self.state.borrow_mut();
         take_messages_in(state, open);
-        for (key, record) in &heads {
+        for (key, record) in heads {
             let Some(KeyPart::Text(id)) = key.0.first() else { continue };
             if let Some(conversation) = state.conversations.get_mut(id.as_str()).filter(|found| found.summary.is_none())
             {
-                conversation.summary = Some(Stored::<SummaryHead>::read(Store::SummaryHeads, record)?);
+                conversation.summary = Some(Stored::read_or_default(Store::SummaryHeads, record));
             }
         }
         Ok(())

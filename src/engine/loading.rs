@@ -154,11 +154,7 @@ impl Engine {
             if let Some(conversation) = state.conversations.get_mut(id) {
                 let before = conversation.summary.as_ref().map(|head| head.body.as_str());
                 conversation.has_topics &= before == head.as_ref().map(|head| head.body.as_str());
-                // One that cannot be read is made anew from the messages, and written over.
-                conversation.summary = head.map(|head| {
-                    let value = decode(Store::SummaryHeads, &head).unwrap_or_default();
-                    Stored { value, body: head.body }
-                });
+                conversation.summary = head.map(|head| Stored::read_or_default(Store::SummaryHeads, head));
                 for record in records.flatten() {
                     let Ok(job) = Stored::<JobRecord>::read(Store::Jobs, &record) else { continue };
                     conversation.jobs.insert(job.value.kind, job);

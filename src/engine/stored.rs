@@ -18,6 +18,14 @@ impl<T: Serialize + FromJson> Stored<T> {
         Ok(Self { value: decode(store, record)?, body: record.body.clone() })
     }
 
+    /// Reads a record of what is made anew, and written over, where it cannot be read.
+    pub(crate) fn read_or_default(store: Store, record: Record) -> Self
+    where
+        T: Default,
+    {
+        Self { value: decode(store, &record).unwrap_or_default(), body: record.body }
+    }
+
     /// Wraps a value that is about to be written.
     pub(crate) fn new(value: T) -> Result<Self> {
         let body = encode(&value)?.body;

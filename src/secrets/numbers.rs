@@ -100,7 +100,11 @@ pub(super) fn iban(shown: &Shown<'_>, at: usize) -> Option<Place> {
     }
     // Words behind something like a country and two digits pass the check once in 97 times.
     let digits = number.iter().skip(4).filter(|digit| **digit < 10).count();
-    (digits >= LEAST_IBAN_DIGITS && is_end(shown, next) && has_check_digits(&number)).then_some((SecretKind::Iban, at, next))
+    (digits >= LEAST_IBAN_DIGITS && is_end(shown, next) && has_check_digits(&number)).then_some((
+        SecretKind::Iban,
+        at,
+        next,
+    ))
 }
 
 fn has_check_digits(number: &[u32]) -> bool {
