@@ -3,19 +3,12 @@
 //
 //   node bench/durability.mjs [--appends 400] [--rounds 30] [--messages 600]
 //
-// Build the package first. The profile is in the folder for temporary files: a disk in memory waits for nothing.
+// Build the package first.
 
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { chromium } from "playwright-core";
-import { serve } from "../scripts/serve.mjs";
-import { ROOT, ensureChromium, main } from "../scripts/toolchain.mjs";
+import { main } from "../scripts/toolchain.mjs";
+import { at, onEachBackEnd, shown } from "./back-ends.mjs";
 
-const BACK_ENDS = { LevelDB: [], SQLite: ["--enable-features=IdbSqliteBackingStore"] };
-const SWITCHES = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const HEADERS = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
 /** Calls that are made without waiting for each other. */
 const AT_ONCE = [1, 4, 16, 64];
 const PAGE = String.raw`
@@ -134,55 +127,31 @@ const PAGE = String.raw`
   document.title = "ready";
 `;
 
-const at = (times, share) => [...times].sort((one, other) => one - other)[Math.min(times.length - 1, Math.floor(times.length * share))];
-const shown = (ms) => (ms < 10 ? ms.toFixed(2) : ms.toFixed(0));
 const row = (what, times, shares) => console.log(`| ${what} | ${shares.map((share) => shown(at(times, share))).join(" | ")} |`);
 
-async function measure(name, switches, { executablePath, server, appends, rounds, messages }) {
-  const profile = mkdtempSync(join(tmpdir(), "throughline-bench-"));
-  const context = await chromium.launchPersistentContext(profile, { executablePath, chromiumSandbox: process.getuid?.() !== 0, args: [...SWITCHES, ...switches] });
-  try {
-    const page = await context.newPage();
-    await page.goto(server.url);
-    await page.waitForFunction(() => document.title === "ready");
-    const run = (method, ...given) => page.evaluate(([method, given]) => globalThis[method](...given), [method, given]);
-    console.log(`\n${name}, load ${loadavg()[0].toFixed(1)}\n\n| ms | p50 | p95 | p99 |\n| --- | --- | --- | --- |`);
-    const shares = [0.5, 0.95, 0.99];
-    for (const durability of ["strict", "relaxed"]) row(`append one, ${durability}`, await run("appends", durability, appends), shares);
-    row("barrier after ten relaxed messages", await run("barriers", rounds * 3), shares);
-    const times = await run("transactions", messages);
-    row(`${times.length} transactions that write (messages, vectors, summaries)`, times, shares);
-    console.log(`\n| ms a message, p50, strict | ${AT_ONCE.map((count) => `${count} at once`).join(" | ")} |\n| --- |${" --- |".repeat(AT_ONCE.length)}`);
-    const kinds = {
-      "append, one conversation": (count) => run("together", count, 1, rounds),
-      "append, a conversation each": (count) => run("together", count, count, rounds),
-      "by hand, a transaction each": (count) => run("byHand", count, false, rounds),
-      "by hand, one transaction": (count) => run("byHand", count, true, rounds),
-    };
-    for (const [what, measured] of Object.entries(kinds)) {
-      const figures = [];
-      for (const count of AT_ONCE) figures.push(shown(at(await measured(count), 0.5)));
-      console.log(`| ${what} | ${figures.join(" | ")} |`);
-    }
-  } finally {
-    await context.close();
-    rmSync(profile, { recursive: true, force: true });
+async function measure(title, run, { appends, rounds, messages }) {
+  console.log(`\n${title}\n\n| ms | p50 | p95 | p99 |\n| --- | --- | --- | --- |`);
+  const shares = [0.5, 0.95, 0.99];
+  for (const durability of ["strict", "relaxed"]) row(`append one, ${durability}`, await run("appends", durability, appends), shares);
+  row("barrier after ten relaxed messages", await run("barriers", rounds * 3), shares);
+  const times = await run("transactions", messages);
+  row(`${times.length} transactions that write (messages, vectors, summaries)`, times, shares);
+  console.log(`\n| ms a message, p50, strict | ${AT_ONCE.map((count) => `${count} at once`).join(" | ")} |\n| --- |${" --- |".repeat(AT_ONCE.length)}`);
+  const kinds = {
+    "append, one conversation": (count) => run("together", count, 1, rounds),
+    "append, a conversation each": (count) => run("together", count, count, rounds),
+    "by hand, a transaction each": (count) => run("byHand", count, false, rounds),
+    "by hand, one transaction": (count) => run("byHand", count, true, rounds),
+  };
+  for (const [what, measured] of Object.entries(kinds)) {
+    const figures = [];
+    for (const count of AT_ONCE) figures.push(shown(at(await measured(count), 0.5)));
+    console.log(`| ${what} | ${figures.join(" | ")} |`);
   }
 }
 
 await main(async () => {
   const { values } = parseArgs({ options: { appends: { type: "string", default: "400" }, rounds: { type: "string", default: "30" }, messages: { type: "string", default: "600" } } });
   const [appends, rounds, messages] = [values.appends, values.rounds, values.messages].map(Number);
-  const { browser: executablePath } = await ensureChromium();
-  const site = mkdtempSync(join(tmpdir(), "throughline-bench-"));
-  writeFileSync(join(site, "index.html"), `<!doctype html><title>t</title><script type="module" src="page.js"></script>`);
-  writeFileSync(join(site, "page.js"), PAGE);
-  for (const name of ["timing", "random"]) copyFileSync(join(ROOT, `bench/${name}.mjs`), join(site, `${name}.js`));
-  const server = await serve({ port: 0, headers: HEADERS, mounts: { "/throughline/": join(ROOT, "dist"), "/": site } });
-  try {
-    for (const [name, switches] of Object.entries(BACK_ENDS)) await measure(name, switches, { executablePath, server, appends, rounds, messages });
-  } finally {
-    await server.close();
-    rmSync(site, { recursive: true, force: true });
-  }
+  await onEachBackEnd(PAGE, (title, run) => measure(title, run, { appends, rounds, messages }));
 });

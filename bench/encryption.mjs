@@ -5,17 +5,10 @@
 //
 // Build the package first. The last columns are what the key adds, in percent or milliseconds.
 
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { chromium } from "playwright-core";
-import { serve } from "../scripts/serve.mjs";
-import { ROOT, ensureChromium, main } from "../scripts/toolchain.mjs";
+import { main } from "../scripts/toolchain.mjs";
+import { at, onEachBackEnd, shown } from "./back-ends.mjs";
 
-const BACK_ENDS = { LevelDB: [], SQLite: ["--enable-features=IdbSqliteBackingStore"] };
-const SWITCHES = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const HEADERS = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
 const PAGE = String.raw`
   import { createMemory, indexedDbStorage } from "/throughline/index.js";
   import { holdKey } from "/throughline/storage-key.js";
@@ -124,9 +117,6 @@ const PAGE = String.raw`
   document.title = "ready";
 `;
 
-const at = (times, share) => [...times].sort((one, other) => one - other)[Math.min(times.length - 1, Math.floor(times.length * share))];
-const shown = (ms) => (ms < 10 ? ms.toFixed(2) : ms.toFixed(0));
-
 function row(what, times, shares) {
   const [plain, sealed] = [times.false, times.true].map((all) => shares.map((share) => at(all, share)));
   const added = plain.map((ms, index) => `${((sealed[index] / ms - 1) * 100).toFixed(0)} %`);
@@ -134,47 +124,25 @@ function row(what, times, shares) {
   console.log(`| ${what} | ${plain.map(shown).join(" / ")} | ${sealed.map(shown).join(" / ")} | ${added.join(" / ")} | ${difference.join(" / ")} |`);
 }
 
-async function measure(name, switches, { executablePath, server, appends, messages, opens, conversations }) {
-  const profile = mkdtempSync(join(tmpdir(), "throughline-bench-"));
-  const context = await chromium.launchPersistentContext(profile, { executablePath, chromiumSandbox: process.getuid?.() !== 0, args: [...SWITCHES, ...switches] });
-  try {
-    const page = await context.newPage();
-    await page.goto(server.url);
-    await page.waitForFunction(() => document.title === "ready");
-    const run = (method, ...given) => page.evaluate(([method, given]) => globalThis[method](...given), [method, given]);
-    console.log(`\n${name}, load ${loadavg()[0].toFixed(1)}\n\n| ms | plain | with a key | added | added ms |\n| --- | --- | --- | --- | --- |`);
-    const times = await run("appends", appends);
-    row("append one, p50 / p95", times, [0.5, 0.95]);
-    const ratios = times.true.map((ms, pair) => ms / times.false[pair]);
-    const quartiles = [0.25, 0.5, 0.75].map((share) => `${((at(ratios, share) - 1) * 100).toFixed(0)} %`);
-    console.log(`| append one, ${appends} pairs: quartiles of what is added | | | ${quartiles.join(" / ")} | |`);
-    row(`append 500 at once, per message, p50`, await run("fill", messages), [0.5]);
-    row(`open to first answer over ${messages}, p50`, await run("openings", opens), [0.5]);
-    await run("fillMany", conversations);
-    row(`open with ${conversations} conversations, p50`, await run("openingsOfMany", opens), [0.5]);
-    row(`recall over ${messages}, p50 / p95`, await run("recalls", 100), [0.5, 0.95]);
-    for (const [records, bytes] of [[16, 1 << 20], [256, 1 << 16], [16_384, 1 << 10]]) {
-      console.log(`- opening 16 MB as ${records} records: ${shown(at(await run("ciphers", records, bytes, 5), 0.5))} ms`);
-    }
-  } finally {
-    await context.close();
-    rmSync(profile, { recursive: true, force: true });
+async function measure(title, run, { appends, messages, opens, conversations }) {
+  console.log(`\n${title}\n\n| ms | plain | with a key | added | added ms |\n| --- | --- | --- | --- | --- |`);
+  const times = await run("appends", appends);
+  row("append one, p50 / p95", times, [0.5, 0.95]);
+  const ratios = times.true.map((ms, pair) => ms / times.false[pair]);
+  const quartiles = [0.25, 0.5, 0.75].map((share) => `${((at(ratios, share) - 1) * 100).toFixed(0)} %`);
+  console.log(`| append one, ${appends} pairs: quartiles of what is added | | | ${quartiles.join(" / ")} | |`);
+  row(`append 500 at once, per message, p50`, await run("fill", messages), [0.5]);
+  row(`open to first answer over ${messages}, p50`, await run("openings", opens), [0.5]);
+  await run("fillMany", conversations);
+  row(`open with ${conversations} conversations, p50`, await run("openingsOfMany", opens), [0.5]);
+  row(`recall over ${messages}, p50 / p95`, await run("recalls", 100), [0.5, 0.95]);
+  for (const [records, bytes] of [[16, 1 << 20], [256, 1 << 16], [16_384, 1 << 10]]) {
+    console.log(`- opening 16 MB as ${records} records: ${shown(at(await run("ciphers", records, bytes, 5), 0.5))} ms`);
   }
 }
 
 await main(async () => {
   const { values } = parseArgs({ options: { appends: { type: "string", default: "400" }, messages: { type: "string", default: "10000" }, opens: { type: "string", default: "5" }, conversations: { type: "string", default: "2000" } } });
   const [appends, messages, opens, conversations] = [values.appends, values.messages, values.opens, values.conversations].map(Number);
-  const { browser: executablePath } = await ensureChromium();
-  const site = mkdtempSync(join(tmpdir(), "throughline-bench-"));
-  writeFileSync(join(site, "index.html"), `<!doctype html><title>t</title><script type="module" src="page.js"></script>`);
-  writeFileSync(join(site, "page.js"), PAGE);
-  for (const name of ["timing", "random"]) copyFileSync(join(ROOT, `bench/${name}.mjs`), join(site, `${name}.js`));
-  const server = await serve({ port: 0, headers: HEADERS, mounts: { "/throughline/": join(ROOT, "dist"), "/": site } });
-  try {
-    for (const [name, switches] of Object.entries(BACK_ENDS)) await measure(name, switches, { executablePath, server, appends, messages, opens, conversations });
-  } finally {
-    await server.close();
-    rmSync(site, { recursive: true, force: true });
-  }
+  await onEachBackEnd(PAGE, (title, run) => measure(title, run, { appends, messages, opens, conversations }));
 });

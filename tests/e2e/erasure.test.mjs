@@ -1,13 +1,14 @@
 // What is erased is in no store, and in the WebAssembly memory of no tab; and what Chromium's two ways of storing IndexedDB
 // still have of it on disk, until when.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 import { chromium } from "playwright-core";
 import { serve } from "../../scripts/serve.mjs";
+import { filesIn } from "../engines/profile-scan.mjs";
 import { BACK_ENDS } from "./pages.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -126,14 +127,7 @@ const PAGE = String.raw`
 /** The markers in the files of a profile, as UTF-8 and as UTF-16. */
 function onDisk(folder) {
   const found = new Set();
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    let bytes;
-    try {
-      bytes = readFileSync(join(entry.parentPath, entry.name));
-    } catch {
-      continue; // a file of the running browser that is gone again
-    }
+  for (const { bytes } of filesIn(folder)) {
     for (const text of [bytes.toString("latin1"), bytes.toString("utf16le"), bytes.subarray(1).toString("utf16le")]) {
       for (const [word] of text.matchAll(new RegExp(`${PREFIX}\\d{3}`, "g"))) found.add(word);
     }

@@ -14,20 +14,28 @@ function needles(seed) {
   });
 }
 
+/** Every file of a folder that can be read, with its path in it. */
+export function* filesIn(folder) {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    let bytes;
+    try {
+      bytes = readFileSync(path);
+    } catch {
+      continue; // a running browser removes files
+    }
+    yield { path: path.slice(folder.length), bytes };
+  }
+}
+
 /** Which markers are anywhere in a folder, and where. */
 export function markersIn(folder, seed) {
   const found = new Map();
   const all = needles(seed);
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    let bytes;
-    try {
-      bytes = readFileSync(join(entry.parentPath, entry.name));
-    } catch {
-      continue; // a running browser removes files
-    }
+  for (const { path, bytes } of filesIn(folder)) {
     all.forEach((spellings, index) => {
-      if (!found.has(index) && spellings.some((spelling) => bytes.includes(spelling))) found.set(index, join(entry.parentPath, entry.name).slice(folder.length));
+      if (!found.has(index) && spellings.some((spelling) => bytes.includes(spelling))) found.set(index, path);
     });
   }
   return [...found];
