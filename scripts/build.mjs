@@ -137,7 +137,7 @@ async function buildTypeScript() {
 /** The comments stay in the declarations, where editors show them; pages need not download them. */
 async function stripComments() {
   const { transform } = await import("esbuild");
-  for (const name of readdirSync(DIST).filter((each) => each.endsWith(".js") && !MADE_WITH_THE_ENGINE.includes(each))) {
+  for (const name of readdirSync(DIST, { recursive: true }).filter((each) => each.endsWith(".js") && !MADE_WITH_THE_ENGINE.includes(each))) {
     // Without this, esbuild keeps the comments inside of classes and functions.
     const options = { format: "esm", target: "es2022", minifyWhitespace: true, legalComments: "none" };
     const { code } = await transform(readFileSync(join(DIST, name), "utf8"), options);
@@ -186,7 +186,8 @@ async function bundleBackup() {
 
 /** What was compiled from a source file that is gone must not be shipped. */
 function removeCompiled() {
-  for (const folder of ["types", "import", "backup"]) rmSync(join(DIST, folder), { recursive: true, force: true });
+  const folders = readdirSync(DIST, { withFileTypes: true }).filter((entry) => entry.isDirectory() && entry.name !== "vocabularies");
+  for (const { name } of folders) rmSync(join(DIST, name), { recursive: true, force: true });
   for (const name of readdirSync(DIST)) {
     if (/\.[jt]s$/.test(name) && !MADE_WITH_THE_ENGINE.includes(name)) rmSync(join(DIST, name));
   }
