@@ -8,7 +8,7 @@ const nodeGlobals = Object.fromEntries(
 );
 
 export default typescript.config(
-  { ignores: ["dist/", "node_modules/", "target/", ".tools/", "www/dist/"] },
+  { ignores: ["dist/", "node_modules/", "target/", ".tools/", "www/dist/", "docs/dist/"] },
   eslint.configs.recommended,
   {
     files: ["js/**/*.ts", "www/**/*.ts"],
@@ -33,6 +33,12 @@ export default typescript.config(
     // What the browsers under test load.
     files: ["tests/engines/*.js"],
     languageOptions: { globals: { ...nodeGlobals, addEventListener: "readonly" } },
+    rules: { eqeqeq: "error", "max-lines": ["error", { max: 400 }] },
+  },
+  {
+    // What the documentation's pages load.
+    files: ["docs/site/*.js"],
+    languageOptions: { globals: { ...nodeGlobals, navigator: "readonly", HTMLElement: "readonly" } },
     rules: { eqeqeq: "error", "max-lines": ["error", { max: 400 }] },
   },
   {

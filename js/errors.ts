@@ -33,32 +33,32 @@ const RETRYABLE = {
 /**
  * What kind of failure it is.
  *
- * | code | meaning | a retry can help |
- * |---|---|---|
- * | `invalid_argument` | an argument of this call is not usable; nothing was changed | no |
- * | `invalid_config` | an option given to `createMemory` is not usable | no |
- * | `not_found` | the conversation, message or fact does not exist | no |
- * | `conflict` | the same id is already there with other content; nothing was changed | no |
- * | `closed` | the memory was closed | no |
- * | `engine_unavailable` | the engine is busy or being replaced | yes |
- * | `engine_panicked` | the engine failed inside and was replaced; this call may or may not have been carried out | no |
- * | `wasm_load_failed` | the engine, or a vocabulary, could not be loaded | yes |
- * | `wasm_blocked_by_csp` | the page's Content-Security-Policy forbids WebAssembly | no |
- * | `wasm_unsupported` | this platform has no WebAssembly, or lacks a feature of it that the engine needs | no |
- * | `storage_unavailable` | the storage of this browser or profile cannot be used | no |
- * | `storage_blocked` | another tab holds the storage | yes |
- * | `storage_quota_exceeded` | the storage is full | no |
- * | `storage_conflict` | another tab wrote first, and went on doing so | yes |
- * | `storage_corrupt` | stored data cannot be read back as it was written | no |
- * | `storage_key_wrong` | the stored data has another key, or has one and none was given, or has none | no |
- * | `schema_too_new` | the stored data was written by a newer version of the engine | no |
- * | `embedding_failed` | the embedding callback failed, or its answer is not usable | yes |
- * | `embedding_dimension_mismatch` | the embedding callback answered with vectors of another length than declared | no |
- * | `model_failed` | the language model callback failed | yes |
- * | `model_output_invalid` | the language model's answer is not usable; nothing was changed | yes |
- * | `budget_infeasible` | the question and what must go with it do not fit the window | no |
- * | `aborted` | the caller's signal was aborted | no |
- * | `timeout` | a callback did not answer in time | yes |
+ * | code | meaning | what to do | a retry can help |
+ * |---|---|---|---|
+ * | `invalid_argument` | an argument of this call is not usable; nothing was changed | mend the call: the message names the argument and what it takes | no |
+ * | `invalid_config` | an option given to `createMemory` is not usable | mend the option that the message names | no |
+ * | `not_found` | the conversation, message or fact does not exist | it may have been erased, here or in another tab: read the list again | no |
+ * | `conflict` | the same id is already there with other content; nothing was changed | give the message another id, or none; to change one that is stored, call `edit` | no |
+ * | `closed` | the memory was closed | open another with `createMemory` | no |
+ * | `engine_unavailable` | the engine is busy or being replaced | call again | yes |
+ * | `engine_panicked` | the engine failed inside and was replaced; this call may or may not have been carried out | read what is stored (`history`, `facts.list`) before doing it again, and report it | no |
+ * | `wasm_load_failed` | the engine, or a vocabulary, could not be loaded | try again once the network is back; where it stays, see that the server gives out `engine.wasm` and the files beside it | yes |
+ * | `wasm_blocked_by_csp` | the page's Content-Security-Policy forbids WebAssembly | add `'wasm-unsafe-eval'` to `script-src` | no |
+ * | `wasm_unsupported` | this platform has no WebAssembly, or lacks a feature of it that the engine needs | tell the user to update the browser: Chrome 91, Firefox 89 or Safari 16.4 | no |
+ * | `storage_unavailable` | the storage of this browser or profile cannot be used | try again later; until then, if you like, `memoryStorage()`, and tell the user that nothing is kept | no |
+ * | `storage_blocked` | another tab holds the storage | ask the user to close or reload other tabs of the app, then try again | yes |
+ * | `storage_quota_exceeded` | the storage is full | ask the user to erase something, or to free the disk; reading, removing, erasing and exporting go on | no |
+ * | `storage_conflict` | another tab wrote first, and went on doing so | call again | yes |
+ * | `storage_corrupt` | stored data cannot be read back as it was written | tell the user what `details` say was lost, then go on with what is left: `onDataLoss: "open"` | no |
+ * | `storage_key_wrong` | the stored data has another key, or has one and none was given, or has none | ask for the key or passphrase again; nothing was changed | no |
+ * | `schema_too_new` | the stored data was written by a newer version of the engine | reload the page, so that the newer version of the app runs; reading goes on | no |
+ * | `embedding_failed` | the embedding callback failed, or its answer is not usable | look at `cause`; it is tried again by itself, and searches go on by words | yes |
+ * | `embedding_dimension_mismatch` | the embedding callback answered with vectors of another length than declared | declare the length that the model has, under an `id` of its own | no |
+ * | `model_failed` | the language model callback failed | look at `cause`; background work is tried again by itself | yes |
+ * | `model_output_invalid` | the language model's answer is not usable; nothing was changed | nothing needs to be done; where it goes on, use a better model for that purpose | yes |
+ * | `budget_infeasible` | the question and what must go with it do not fit the window | use a wider `window`, a smaller `reserve`, a shorter system text or a shorter question | no |
+ * | `aborted` | the caller's signal was aborted | nothing needs to be done | no |
+ * | `timeout` | a callback did not answer in time | nothing needs to be done: it is tried again; for slow models raise `policy.limits.callbackTimeoutMs` | yes |
  */
 export type MemoryErrorCode = keyof typeof RETRYABLE;
 

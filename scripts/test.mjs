@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "./build.mjs";
+import { ensureDocsPackages } from "./docs.mjs";
 import { ensureStrace } from "./engines.mjs";
 import {
   ROOT, Stop, ensureCargoDeny, ensureChromium, ensurePackages, ensureRust, ensureWasmBindgen, environment, main, run, say,
@@ -46,7 +47,7 @@ async function lint() {
   await check("clippy", "cargo", ["clippy", "--workspace", "--all-targets", "--features", "tiktoken,instant-distance", "--", "-D", "warnings"]);
   await check("clippy for WebAssembly", "cargo", ["clippy", "--target", WASM_TARGET, "--features", "wasm", "--lib", "--", "-D", "warnings"]);
   await build();
-  await check("eslint", process.execPath, ["node_modules/eslint/bin/eslint.js", ...["js", "scripts", "bench", "tests", "www"].filter(isThere)]);
+  await check("eslint", process.execPath, ["node_modules/eslint/bin/eslint.js", ...["js", "scripts", "bench", "tests", "www", "docs"].filter(isThere)]);
   const projects = isThere("www") ? ["tsconfig.json", "tsconfig.www.json"] : ["tsconfig.json"];
   for (const project of projects) {
     await check(`types of ${project}`, process.execPath, ["node_modules/typescript/bin/tsc", "--noEmit", "-p", project]);
@@ -59,12 +60,14 @@ async function testRust() {
 
 async function testJs() {
   await build();
+  await ensureDocsPackages();
   await nodeTests("tests/js");
 }
 
 async function testBrowser() {
   const { browser, driver } = await ensureChromium();
   await build();
+  await ensureDocsPackages();
   await rustInBrowser(driver);
   await nodeTests("tests/e2e", { CHROME_PATH: browser });
   // Where strace is missing it is installed, or what needs it is left out with a word.

@@ -1,0 +1,108 @@
+// All code in the README and in docs/: whole programs run, everything else is checked against the declarations of the
+// package. A program is a block that imports nothing but the package and keeps its memory with memoryStorage(). Names that a
+// block does not declare are the app's own, but for `memory`, `chat` and the like and what the package exports.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { test } from "node:test";
+import ts from "typescript";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+const pages = ["README.md", ...readdirSync(`${root}docs`).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
+const LANGUAGES = new Set(["js", "mjs", "ts", "jsx", "tsx"]);
+const blocks = pages.flatMap((page) =>
+  [...readFileSync(root + page, "utf8").matchAll(/^```(\w+)[^\n]*\n([\s\S]*?)^```/gm)]
+    .filter(([, language]) => LANGUAGES.has(language))
+    .map(([, language, code], index) => ({ name: `${page}, block ${index + 1}`, file: `${page.replaceAll(/\W/g, "-")}-${index + 1}`, language, code })));
+const importsOf = (code) => [...code.matchAll(/^(?:import|export)\b[^"']*["']([^"']+)["']/gm)].map(([, name]) => name);
+const isOwn = (name) => name === manifest.name || name.startsWith(`${manifest.name}/`);
+const isProgram = ({ code }) => importsOf(code).length > 0 && importsOf(code).every(isOwn) && code.includes("memoryStorage()");
+const typedEntries = Object.entries(manifest.exports).filter(([, target]) => target.types !== undefined).map(([path, target]) => ({ name: `${manifest.name}${path.slice(1)}`, file: target.default }));
+
+/** Runs a program as a module of the package itself, so that its entries are found. */
+async function run({ file, code }) {
+  const path = `${root}dist/documented-${file}.mjs`;
+  writeFileSync(path, code);
+  try {
+    return (await promisify(execFile)(process.execPath, [path], { timeout: 60_000 })).stdout;
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+test("the README's example runs, and shows what it promises", async () => {
+  const example = blocks.find(({ name }) => name === "README.md, block 1");
+  assert.ok(isProgram(example), "the README begins with no program");
+  assert.ok(example.code.trim().split("\n").length <= 25);
+  const shown = await run(example);
+  assert.match(shown, /^\d+ system \d+, memory \d+, episodes 0, summary 0, notes 0, recent \d+, documents 0, retrieved \d+, question \d+\n$/);
+  assert.ok(Number(/memory (\d+)/.exec(shown)[1]) > 0, shown);
+});
+
+const programs = blocks.filter((block) => isProgram(block) && block.name !== "README.md, block 1");
+for (const program of programs) test(`${program.name} runs`, () => run(program));
+
+test("every entry of the package has an example", () => {
+  const imported = new Set(blocks.flatMap(({ code }) => importsOf(code)));
+  for (const { name } of typedEntries) assert.ok(imported.has(name), `no page of docs/ has a block that imports "${name}"`);
+});
+
+/** Not known here: names, modules and elements of the app and of other libraries. */
+const OF_THE_APP = new Set([2304, 2307, 2503, 2552, 2580, 2582, 2591, 2686, 2792, 7016, 7026, 18004]);
+const OPTIONS = {
+  target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler,
+  lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts", "lib.dom.asynciterable.d.ts"], types: [], jsx: ts.JsxEmit.Preserve,
+  strict: true, noImplicitAny: false, noEmit: true, skipLibCheck: true,
+};
+
+/** What blocks may use without declaring it: an open memory, and all that the package exports. */
+async function surroundings() {
+  const values = await Promise.all(typedEntries.map(async ({ name, file }) => {
+    const names = await import(`${root}${file}`).then((module) => Object.keys(module), () => []);
+    return names.filter((each) => each !== "default").map((each) => [each, `typeof import("${name}").${each}`]);
+  }));
+  const declared = new Map([
+    ["memory", 'import("throughline").Memory'], ["chat", 'import("throughline").Conversation'],
+    ["context", 'import("throughline").Context'], ["question", "string"], ["signal", "AbortSignal"], ...values.flat(),
+  ]);
+  return `export {};\ndeclare global {\n${[...declared].map(([name, type]) => `  const ${name}: ${type};`).join("\n")}\n}\n`;
+}
+
+/** A block as a module. What cannot stand alone, such as the fields of an object, stands in an expression. */
+function asModule({ code }, fileName) {
+  const isWhole = (text) => ts.createSourceFile(fileName, text, ts.ScriptTarget.ES2023).parseDiagnostics.length === 0;
+  const labelled = /^\s*\w+: [{([]/.test(code);
+  const wrapped = `({\n${code}\n});`;
+  return `${labelled && isWhole(wrapped) ? wrapped : code}\nexport {};\n`;
+}
+
+function faultsOf(files) {
+  const host = ts.createCompilerHost(OPTIONS);
+  const { fileExists, getSourceFile, readFile } = host;
+  host.fileExists = (path) => files.has(path) || fileExists(path);
+  host.readFile = (path) => files.get(path) ?? readFile(path);
+  host.getSourceFile = (path, ...rest) => (files.has(path) ? ts.createSourceFile(path, files.get(path), OPTIONS.target) : getSourceFile(path, ...rest));
+  const program = ts.createProgram([...files.keys()], OPTIONS, host);
+  return [...files.keys()].flatMap((path) => {
+    const source = program.getSourceFile(path);
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map((fault) => ({ path, fault }));
+  });
+}
+
+const isOfTheApp = ({ code, messageText }) => OF_THE_APP.has(code) && !(code === 2307 && new RegExp(`'${manifest.name}['/]`).test(String(messageText)));
+
+test("all other code fits the package's declarations", async () => {
+  const files = new Map(blocks.map((block) => {
+    const path = `${root}docs/code/${block.file}.${/x$/.test(block.language) ? "tsx" : "ts"}`;
+    return [path, asModule(block, path)];
+  }));
+  files.set(`${root}docs/code/surroundings.d.ts`, await surroundings());
+  const faults = faultsOf(files).filter(({ fault }) => !isOfTheApp(fault)).map(({ path, fault }) => {
+    const { line } = ts.getLineAndCharacterOfPosition(fault.file, fault.start);
+    return `${path.slice(root.length + 10)}, line ${line + 1}: ${ts.flattenDiagnosticMessageText(fault.messageText, "\n")} (${fault.code})`;
+  });
+  assert.deepEqual(faults, []);
+});
