@@ -5,12 +5,31 @@ import { escapeHtml } from "./highlight.mjs";
 /** A signature longer than this has a line for each parameter. */
 const LINE = 88;
 
-/** Writes types. `addressOf(reflection)`: where it is documented, or undefined. */
+/** Fewer literals than these say more than the name of their alias. */
+const FEW = 4;
+
+/** What a choice of literals is recognised by. */
+export function unionKey(literals) {
+  return [...literals].map((each) => JSON.stringify(each)).sort().join("|");
+}
+
+/**
+ * Writes types. `addressOf(reflection)`: where it is documented, or undefined. `unions`: aliases of choices of literals, which
+ * the compiler writes out where a parameter is optional.
+ */
 export class TypeWriter {
   #addressOf;
+  #unions;
 
-  constructor(addressOf) {
+  constructor(addressOf, unions) {
     this.#addressOf = addressOf;
+    this.#unions = unions;
+  }
+
+  /** A choice: by the name of its alias where it has one. */
+  union(types) {
+    const alias = types.length >= FEW && types.every(({ type }) => type === "literal") ? this.#unions.get(unionKey(types.map(({ value }) => value))) : undefined;
+    return alias === undefined ? types.map((type) => this.grouped(type)).join(" | ") : this.reference(alias.name, alias);
   }
 
   /** A type. */
@@ -71,14 +90,12 @@ export class TypeWriter {
   }
 }
 
-const list = (types, writer, between) => types.map((type) => writer.grouped(type)).join(between);
-
 const WRITERS = {
   array: ({ elementType }, writer) => `${writer.grouped(elementType)}[]`,
   conditional: (type, writer) => `${writer.type(type.checkType)} extends ${writer.type(type.extendsType)} ? ${writer.type(type.trueType)} : ${writer.type(type.falseType)}`,
   indexedAccess: ({ objectType, indexType }, writer) => `${writer.grouped(objectType)}[${writer.type(indexType)}]`,
   inferred: ({ name }) => `infer ${escapeHtml(name)}`,
-  intersection: ({ types }, writer) => list(types, writer, " &amp; "),
+  intersection: ({ types }, writer) => types.map((type) => writer.grouped(type)).join(" &amp; "),
   intrinsic: ({ name }) => escapeHtml(name),
   literal: ({ value }) => `<span class="string">${escapeHtml(typeof value === "string" ? JSON.stringify(value) : String(value))}</span>`,
   mapped: (type, writer) => `{ [${escapeHtml(type.parameter)} in ${writer.type(type.parameterType)}]${type.optionalModifier === "+" ? "?" : ""}: ${writer.type(type.templateType)} }`,
@@ -93,5 +110,5 @@ const WRITERS = {
   templateLiteral: ({ head, tail }, writer) => `\`${escapeHtml(head)}${tail.map(([type, text]) => `\${${writer.type(type)}}${escapeHtml(text)}`).join("")}\``,
   tuple: ({ elements }, writer) => `[${elements.map((each) => writer.type(each)).join(", ")}]`,
   typeOperator: ({ operator, target }, writer) => `${operator} ${writer.grouped(target)}`,
-  union: ({ types }, writer) => list(types, writer, " | "),
+  union: ({ types }, writer) => writer.union(types),
 };

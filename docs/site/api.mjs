@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Application, ReflectionKind, TSConfigReader } from "typedoc";
 import { ROOT, Stop } from "../../scripts/toolchain.mjs";
-import { TypeWriter } from "./api-types.mjs";
+import { TypeWriter, unionKey } from "./api-types.mjs";
+import { errorCodes } from "./error-codes.mjs";
 import { escapeHtml } from "./highlight.mjs";
 import { relativeTo } from "./markdown.mjs";
 
@@ -29,7 +30,7 @@ export function packageEntries(manifest = JSON.parse(readFileSync(join(ROOT, "pa
 async function readDeclarations(entries) {
   const options = {
     entryPoints: entries.map(({ source }) => join(ROOT, source)), tsconfig: join(ROOT, "tsconfig.json"),
-    excludePrivate: true, excludeInternal: true, excludeExternals: true, skipErrorChecking: true, readme: "none",
+    disableGit: true, sourceLinkTemplate: "{path}", excludePrivate: true, excludeInternal: true, excludeExternals: true, skipErrorChecking: true, readme: "none",
     sort: ["source-order"], validation: { notExported: false, invalidLink: true, notDocumented: false }, logLevel: "Warn",
   };
   const application = await Application.bootstrap(options, [new TSConfigReader()]);
@@ -43,13 +44,12 @@ async function readDeclarations(entries) {
 
 /** The whole reference. */
 export class ApiReference {
-  #entries;
   #markdown;
   #addresses = new Map();
+  #unions = new Map();
   #pages = [];
 
   constructor(entries, markdown) {
-    this.#entries = entries;
     this.#markdown = markdown;
     for (const entry of entries) this.#place(entry);
   }
@@ -75,7 +75,7 @@ export class ApiReference {
   }
 
   #place({ name, source, module }) {
-    const [main, ...others] = this.#split(name, module);
+    const [main, ...others] = this.#split(name, source, module);
     const about = aboutFile(source);
     this.#pages.push({ ...main, entry: name, about, others }, ...others.map((other) => ({ ...other, about: aboutFile(other.source), others: [] })));
     for (const { file, declarations } of [main, ...others]) {
@@ -87,19 +87,20 @@ export class ApiReference {
   }
 
   /** What an entry exports, its types by the file of js/types that they are in. */
-  #split(name, module) {
+  #split(name, source, module) {
     const file = `api/${name.replaceAll("/", "-")}.html`;
     const all = (module.children ?? []).filter((child) => KINDS.some(({ kind }) => child.kindOf(kind)));
-    const groups = grouped(all, (child) => /(?:^|\/)types\/([a-z-]+)\.ts$/.exec(child.sources?.[0]?.fileName ?? "")?.[1] ?? "");
-    const main = { file, title: name, label: name, declarations: byKind(groups.get("") ?? []) };
+    const groups = grouped(all, (child) => fileOfTypes(child) ?? "");
+    const main = { file, title: name, label: name, declarations: inOrderOf(readFileSync(join(ROOT, source), "utf8"), groups.get("") ?? []) };
     groups.delete("");
     const others = [...groups].sort(([one], [other]) => (one < other ? -1 : 1)).map(([stem, declarations]) => ({
-      file: file.replace(".html", `-${stem}.html`), title: `Types: ${stem}`, label: `types: ${stem}`, source: `js/types/${stem}.ts`, declarations,
+      file: file.replace(".html", `-${stem}.html`), title: `Types: ${stem}`, label: `types: ${stem}`, short: stem, isInner: true, source: `js/types/${stem}.ts`, declarations,
     }));
     return [main, ...others];
   }
 
   #remember(reflection, name, address) {
+    if (reflection.kindOf(ReflectionKind.TypeAlias)) this.#unions.set(unionKey(literalsOf(reflection)), reflection);
     if (!this.#addresses.has(reflection.id)) this.#addresses.set(reflection.id, address);
     this.#markdown.place(`#${reflection.id}`, address);
     this.#markdown.place(name, address);
@@ -115,14 +116,14 @@ export class ApiReference {
     };
   }
 
-  #write({ file, title, label, about, entry, declarations, others }, uses) {
+  #write({ file, title, label, isInner, about, entry, declarations, others }, uses) {
     const writer = new TypeWriter((reflection) => {
       const address = this.#addresses.get(reflection.id);
       return address === undefined ? undefined : relativeTo(file, address);
-    });
+    }, this.#unions);
     const headings = [];
     const body = declarations.map((declaration) => this.#declaration(declaration, file, writer, headings));
-    const links = (list) => list.map((each) => `<a href="${relativeTo(file, each.file)}">${escapeHtml(each.label)}</a>`).join(", ");
+    const links = (list) => list.map((each) => `<a href="${relativeTo(file, each.file)}">${escapeHtml(each.short ?? each.label)}</a>`).join(", ");
     const html = [
       `<h1 id="${label}">${entry === undefined ? escapeHtml(title) : `<code>${escapeHtml(title)}</code>`}</h1>`,
       this.#text(about, file),
@@ -130,7 +131,7 @@ export class ApiReference {
       others.length === 0 ? "" : `<p>Its types: ${links(others)}.</p>`,
       ...body,
     ];
-    return { file, title, label, group: "Reference", headings, html: html.filter((part) => part !== "").join("\n") };
+    return { file, title, label, isInner, group: "Reference", headings, html: html.filter((part) => part !== "").join("\n") };
   }
 
   #declaration(declaration, file, writer, headings) {
@@ -141,7 +142,7 @@ export class ApiReference {
     if (declaration.signatures !== undefined) parts.push(...declaration.signatures.map((each) => this.#call(each, name, file, writer)));
     else {
       parts.push(this.#comment(declaration.comment, file));
-      if (word === "type") parts.push(code(`type ${name}${writer.typeParameters(declaration.typeParameters)} = ${writer.type(declaration.type)}`));
+      if (word === "type" && !isKeysOfInner(declaration.type)) parts.push(code(`type ${name}${writer.typeParameters(declaration.typeParameters)} = ${writer.type(declaration.type)}`));
       if (word === "constant") parts.push(code(`const ${name}: ${writer.type(declaration.type)}`));
     }
     const members = declaration.children ?? [];
@@ -149,10 +150,10 @@ export class ApiReference {
     return parts.join("\n");
   }
 
-  /** Fields as a list of definitions; methods of classes under headings of their own. */
+  /** Fields as a list of definitions; methods under headings of their own, but for those of plain types. */
   #members(declaration, members, file, writer, headings) {
-    const isClass = declaration.kindOf(ReflectionKind.Class);
-    const methods = isClass ? members.filter(({ signatures }) => signatures !== undefined) : [];
+    // A class that is exported as a type alone counts as an interface.
+    const methods = isPlainType(declaration) ? [] : members.filter(({ signatures }) => signatures !== undefined);
     const fields = members.filter((each) => !methods.includes(each)).map((child) => {
       const comment = child.comment ?? child.signatures?.[0]?.comment ?? child.getSignature?.comment ?? child.type?.declaration?.signatures?.[0]?.comment;
       return `<dt id="${declaration.name}.${child.name}"><code>${writer.member(child)}</code></dt>\n<dd>${this.#comment(comment, file)}</dd>`;
@@ -189,6 +190,26 @@ export class ApiReference {
   }
 }
 
+/** The file of js/types that a declaration is in, where it is in one. */
+function fileOfTypes(declaration) {
+  return /(?:^|\/)types\/([a-z-]+)\.ts$/.exec(declaration.sources?.[0]?.fileName ?? "")?.[1];
+}
+
+/** The literals that a type alias is a choice of; those of the error codes are the keys of a table that is not exported. */
+function literalsOf({ name, type }) {
+  if (name === "MemoryErrorCode") return errorCodes().map(({ code }) => code);
+  return type?.type === "union" && type.types.every((each) => each.type === "literal") ? type.types.map(({ value }) => value) : [];
+}
+
+/** `keyof typeof` something that is not exported: says nothing to a reader. */
+function isKeysOfInner(type) {
+  return type?.type === "typeOperator" && type.target.type === "query" && type.target.queryType.reflection === undefined;
+}
+
+function isPlainType(declaration) {
+  return declaration.kindOf(ReflectionKind.Interface) && fileOfTypes(declaration) !== undefined;
+}
+
 /** What is in a list, by a name of each. */
 function grouped(list, nameOf) {
   const groups = new Map();
@@ -196,9 +217,10 @@ function grouped(list, nameOf) {
   return groups;
 }
 
-function byKind(declarations) {
-  const order = (each) => KINDS.findIndex(({ kind }) => each.kindOf(kind));
-  return [...declarations].sort((one, other) => order(one) - order(other));
+/** Declarations in the order in which the entry names them: what comes first there matters most. */
+function inOrderOf(text, declarations) {
+  const place = ({ name }) => text.search(new RegExp(`\\b${name}\\b`)) >>> 0;
+  return [...declarations].sort((one, other) => place(one) - place(other));
 }
 
 function code(html) {

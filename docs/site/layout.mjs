@@ -23,7 +23,8 @@ const MOST_HEADINGS = 60;
  * A page as it is served.
  *
  * @param {{ file: string, title: string, html: string, headings: { level: number, id: string, text: string }[] }} page
- * @param {{ file: string, label: string, group: string }[]} pages All of them, for the navigation.
+ * @param {{ file: string, label: string, group: string, isInner?: boolean }[]} pages All of them, for the navigation; inner ones are
+ * shown within the reference alone.
  */
 export function layout(page, pages) {
   const to = (file) => relativeTo(page.file, file);
@@ -69,7 +70,8 @@ ${contents(page)}
 
 function navigation(page, pages, to) {
   return GROUP_NAMES.map((group) => {
-    const links = pages.filter((each) => each.group === group).map(({ file, label }) =>
+    const isShown = (each) => each.group === group && (!each.isInner || page.file.startsWith("api/"));
+    const links = pages.filter(isShown).map(({ file, label }) =>
       `<li><a href="${to(file)}"${file === page.file ? ' aria-current="page"' : ""}>${escapeHtml(label)}</a></li>`);
     return links.length === 0 ? "" : `<h2>${group}</h2>\n<ul>\n${links.join("\n")}\n</ul>`;
   }).join("\n");

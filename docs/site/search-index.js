@@ -8,19 +8,54 @@ const EXCERPT = 180;
 /** How long a question waits for its vector: the table comes after the words, and a page is used before it is there. */
 const QUERY_EMBEDDING_MS = 60;
 
-/** Opens the index: it answers by words as soon as this resolves, and by meaning as well a moment later. */
+/** Sections in one append: the page has its turn between them. */
+const AT_ONCE = 12;
+/** Pages that are in before the first question is answered. */
+const FIRST_PAGES = 3;
+
+/**
+ * Opens the index. It answers with what is in by then: the first pages at once, all of them when `whole` resolves, by meaning
+ * as well as by words a moment later.
+ */
 export async function openIndex() {
-  const [pages, memory] = await Promise.all([loadSections(), openMemory()]);
+  const filled = {};
+  const whole = new Promise((resolve, reject) => Object.assign(filled, { resolve, reject }));
+  let isWhole = false;
+  const [pages, memory] = await Promise.all([loadSections(), openMemory(whole)]);
   const sections = new Map();
-  for (const { file, title: page, sections: own } of pages) {
-    await memory.conversations.create({ id: file, title: page });
-    const messages = own.map(({ id, title, text }) => {
-      sections.set(`${file}#${id}`, { address: id === "" ? file : `${file}#${id}`, page, title, text });
-      return { id: `${file}#${id}`, role: "user", content: `${page}: ${title}\n${text}` };
+  for (const page of pages.slice(0, FIRST_PAGES)) await add(memory, sections, page);
+  addAll(memory, sections, pages.slice(FIRST_PAGES)).then(() => {
+    isWhole = true;
+    filled.resolve();
+  }, filled.reject);
+  return {
+    search: (query) => search(memory, sections, query),
+    whole,
+    get isWhole() {
+      return isWhole;
+    },
+    /** Resolves when the vectors are there as well. */
+    settled: () => whole.then(() => memory.settled()),
+  };
+}
+
+async function addAll(memory, sections, pages) {
+  for (const page of pages) await add(memory, sections, page);
+}
+
+async function add(memory, sections, { file, title: page, sections: own }) {
+  await memory.conversations.create({ id: file, title: page });
+  for (let start = 0; start < own.length; start += AT_ONCE) {
+    const messages = own.slice(start, start + AT_ONCE).map(({ id, title, text }) => {
+      const name = `${file}#${id}`;
+      sections.set(name, { address: id === "" ? file : name, page, title, text });
+      // Each type of the reference stands by itself: its page's name would lift all of them.
+      const head = file.startsWith("api/") ? title : `${page}: ${title}`;
+      return { id: name, role: "user", content: `${head}\n${text}` };
     });
     await memory.append(file, messages, { format: "openai" });
+    await new Promise((resume) => setTimeout(resume));
   }
-  return { search: (query) => search(memory, sections, query), settled: () => memory.settled() };
 }
 
 async function loadSections() {
@@ -29,19 +64,19 @@ async function loadSections() {
   return response.json();
 }
 
-function openMemory() {
+function openMemory(whole) {
   return createMemory({
     storage: memoryStorage(),
     tokenizer: "estimate",
-    ...(navigator.connection?.saveData ? {} : { embedder: lateEmbedder() }),
+    ...(navigator.connection?.saveData ? {} : { embedder: lateEmbedder(whole) }),
     policy: { limits: { queryEmbeddingTimeoutMs: QUERY_EMBEDDING_MS } },
   });
 }
 
-/** The embedder that ships with the package; its table (3 MB) is fetched for the first text. */
-function lateEmbedder() {
+/** The embedder that ships with the package; its table (3 MB) is fetched once all words are in. */
+function lateEmbedder(whole) {
   let table;
-  const load = () => (table ??= import("./throughline/static-embedder.js").then(({ createStaticEmbedder }) => createStaticEmbedder()));
+  const load = () => (table ??= whole.then(() => import("./throughline/static-embedder.js")).then(({ createStaticEmbedder }) => createStaticEmbedder()));
   return { id: "static-minilm-256", dimensions: 256, maxBatchSize: 256, maxInputTokens: 512, remote: false, embed: async (texts, options) => (await load()).embed(texts, options) };
 }
 

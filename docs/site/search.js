@@ -25,15 +25,30 @@ async function ask() {
   const query = box.value.trim();
   if (query === "") return close();
   panel.hidden = false;
+  list.ariaBusy = "true";
   if (list.childElementCount === 0) status.textContent = "Loading the search ...";
   try {
-    const hits = await (await open()).search(query);
-    if (number === asked) show(hits);
+    const opened = await open();
+    const { isWhole } = opened;
+    const hits = await opened.search(query);
+    if (number === asked && (isWhole || hits.length > 0)) show(hits);
+    if (isWhole) return settle(number);
+    // While pages are still coming in, the question is asked again when all are there, unless somebody is reading the answer.
+    await opened.whole;
+    const all = await opened.search(query);
+    if (number === asked && !list.contains(document.activeElement)) show(all);
+    settle(number);
   } catch (error) {
     if (number !== asked) return;
     list.replaceChildren();
+    settle(number);
     status.textContent = error.code === "wasm_unsupported" ? "This browser cannot run the search. It needs WebAssembly." : "The search could not be loaded. Try again.";
   }
+}
+
+/** The answer to a question is final. */
+function settle(number) {
+  if (number === asked) list.ariaBusy = "false";
 }
 
 function show(hits) {
