@@ -50,6 +50,7 @@ export class MessageStream {
   /** Characters of the message when it was last written. */
   #length = 0;
   #isWriting = false;
+  #writing: Promise<void> = Promise.resolve();
   /** The latest write failed: the next one waits longer. */
   #hasFailed = false;
   /** The message cannot be written any more: it was erased, or has ended elsewhere. */
@@ -149,6 +150,18 @@ export class MessageStream {
     return this.complete();
   }
 
+  /**
+   * Resolves once what was given so far is stored, so that contexts and searches have it. What cannot be stored is told by the
+   * event `error`, as with {@link write}.
+   */
+  async written(): Promise<void> {
+    while (this.#isWriting) await this.#writing;
+    if (this.#isDirty && !this.#isGone && this.#status === "streaming") {
+      this.#writing = this.#write();
+      await this.#writing;
+    }
+  }
+
   /** False once it was aborted. */
   #isOpen(): boolean {
     if (this.#status === "complete") throw refuse("This message is complete; append what follows as a message of its own.");
@@ -176,7 +189,9 @@ export class MessageStream {
     if (this.#timer !== undefined && this.#dueAt <= dueAt) return;
     clearTimeout(this.#timer);
     this.#dueAt = dueAt;
-    this.#timer = setTimeout(() => void this.#write(), Math.max(0, dueAt - performance.now()));
+    this.#timer = setTimeout(() => {
+      this.#writing = this.#write();
+    }, Math.max(0, dueAt - performance.now()));
     // Node must not be kept alive by the timer.
     (this.#timer as { unref?: () => void }).unref?.();
   }

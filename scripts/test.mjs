@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { ensureAdapterLibraries } from "./adapter-libraries.mjs";
 import { build } from "./build.mjs";
 import { ensureDocsPackages } from "./docs.mjs";
 import { ensureStrace } from "./engines.mjs";
@@ -62,6 +63,8 @@ async function testJs() {
   await build();
   await ensureDocsPackages();
   await nodeTests("tests/js");
+  await ensureAdapterLibraries();
+  await nodeTests("tests/adapters");
 }
 
 async function testBrowser() {

@@ -11,7 +11,7 @@ const rowsOf = (prefix) => [...document.matchAll(new RegExp(`^\\| (${prefix}\\d+
 const quoted = (row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
 
 function sources(folder) {
-  return readdirSync(new URL(folder, root), { withFileTypes: true }).map((entry) =>
+  return readdirSync(new URL(folder, root), { withFileTypes: true }).filter(({ name }) => name !== "node_modules").map((entry) =>
     entry.isDirectory() ? sources(`${folder}${entry.name}/`) : text(`${folder}${entry.name}`)).join("\n");
 }
 

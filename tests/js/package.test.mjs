@@ -26,6 +26,7 @@ test("the tarball holds what a user needs and nothing else", async () => {
   const allowed = [
     /^package\.json$/, /^README\.md$/, /^LICENSE-(MIT|APACHE)$/,
     /^dist\/engine\.wasm$/, /^dist\/[a-z-]+(\.d)?\.[jt]s$/, /^dist\/types\/[a-z-]+(\.d)?\.[jt]s$/,
+    /^dist\/adapters\/([a-z-]+\/)?[a-z-]+(\.d)?\.[jt]s$/,
     /^dist\/import\/(importer|import-reader|import-worker|import-worker-inline)\.js$/,
     /^dist\/backup\/(exporter|restorer|encrypted-file)\.js$/,
     /^dist\/vocabularies\/[a-z0-9_]+\.bin\.gz$/, /^dist\/static-minilm-256\.(bin|NOTICE)$/,

@@ -1,0 +1,11 @@
+/**
+ * `throughline/openai`: models and embeddings of OpenAI, and of every server that speaks its protocol (Ollama, LM Studio,
+ * llama.cpp, vLLM, OpenRouter and others), by `fetch` alone.
+ */
+export { openAiChat, openAiLanguageModel, openAiRequest } from "./openai/chat.js";
+export type { OpenAiChat, OpenAiChatOptions, OpenAiLanguageModelOptions, OpenAiOptions, OpenAiRequest, OpenAiRequestOptions, OpenAiSystemMessage, SendOptions } from "./openai/chat.js";
+export { openAiEmbedder } from "./openai/embedder.js";
+export type { OpenAiEmbedderOptions } from "./openai/embedder.js";
+export type { AnswerUsage, ChatAnswer, FinishedAnswer, FinishReason, SendableContext } from "./provider/chat-answer.js";
+export type { MemoryModelOptions } from "./provider/memory-model.js";
+export type { ProviderOptions } from "./provider/provider-request.js";

@@ -1,0 +1,20 @@
+// The libraries that the adapters for models are tested with, in a package of their own beside those tests.
+
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, run, step } from "./toolchain.mjs";
+
+const FOLDER = "tests/adapters";
+
+/** Installs them where they are missing or older than the lockfile, and puts this package beside them. */
+export async function ensureAdapterLibraries() {
+  const modules = join(ROOT, FOLDER, "node_modules");
+  await step("Install the libraries of the adapters' tests", { inputs: [`${FOLDER}/package-lock.json`], outputs: [`${FOLDER}/node_modules/.package-lock.json`] }, () =>
+    run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
+      cwd: join(ROOT, FOLDER),
+      advice: "The libraries that the adapters are tested with could not be installed. Check the network and run the same command again.",
+    }),
+  );
+  mkdirSync(modules, { recursive: true });
+  if (!existsSync(join(modules, "throughline"))) symlinkSync(ROOT, join(modules, "throughline"), "junction");
+}

@@ -1,0 +1,157 @@
+// The adapter for the AI SDK with the library itself: each major, with its own model mocks and chat client.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { createMemory, memoryStorage } from "throughline";
+import { memoryChatTransport, memoryMiddleware, memorySteps } from "throughline/ai-sdk";
+import { MAJORS, chatOf, modelOf } from "./ai-sdk-majors.mjs";
+
+const open = () => createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
+const plain = (value) => JSON.parse(JSON.stringify(value));
+const textOf = ({ content }) => (typeof content === "string" ? content : content.map(({ text }) => text ?? "").join(""));
+const roles = (messages) => messages.map(({ role }) => role).join(" ");
+const call = (id, input = '{"city":"Oslo"}') => ({ type: "tool-call", toolCallId: id, toolName: "weather", input });
+const weather = (execute) => ({ description: "Weather", inputSchema: z.object({ city: z.string() }), ...(execute && { execute }) });
+
+function transportOf({ ai, major }, memory, model, options = {}) {
+  const { tools, ...rest } = options;
+  return memoryChatTransport({
+    memory,
+    system: "Be terse.",
+    readUIMessageStream: ai.readUIMessageStream,
+    ...rest,
+    answer: async ({ system, messages, abortSignal }) =>
+      ai.streamText({ model, tools, [major === 7 ? "instructions" : "system"]: system, messages: await ai.convertToModelMessages(messages), abortSignal, maxRetries: 0 }).toUIMessageStream(),
+  });
+}
+
+for (const major of MAJORS) {
+  const name = (what) => `AI SDK ${major.major}: ${what}`;
+  const { ai } = major;
+
+  test(name("a chat without a server: both sides are stored, as the client has them, and sent again"), async () => {
+    const memory = await open();
+    const { model, prompts } = modelOf(major, [{ type: "reasoning", text: "Hm" }, { type: "text", text: "Noted." }], "8471.");
+    const chat = chatOf(major, { id: "chat-1", transport: transportOf(major, memory, model) });
+    await chat.sendMessage({ text: "We use port 8471." });
+    await chat.sendMessage({ text: "Which port?" });
+    assert.equal(chat.error, undefined);
+    assert.deepEqual(chat.messages.map(({ parts }) => parts.filter(({ type }) => type === "text").map(({ text }) => text).join("")), ["We use port 8471.", "Noted.", "Which port?", "8471."]);
+    await memory.settled();
+    assert.deepEqual(await memory.history("chat-1"), plain(chat.messages));
+    assert.deepEqual((await memory.history("chat-1", { withStatus: true })).map(({ status }) => status), ["complete", "complete", "complete", "complete"]);
+    assert.equal(roles(prompts[1]), "system user assistant user");
+    assert.equal(textOf(prompts[1].at(-1)), "Which port?");
+    assert.match(prompts[1][0].content, /^Be terse\./);
+    assert.equal(await transportOf(major, memory, model).reconnectToStream({ chatId: "chat-1" }), null);
+    await memory.close();
+  });
+
+  test(name("an edit and a new answer are branches; a chat that began elsewhere is taken along"), async () => {
+    const memory = await open();
+    const { model, prompts } = modelOf(major, "one", "two", "three", "four");
+    const transport = transportOf(major, memory, model);
+    const chat = chatOf(major, { id: "c", transport, messages: [] });
+    await chat.sendMessage({ text: "first" });
+    await chat.regenerate();
+    assert.equal(roles(prompts[1]), "system user");
+    assert.deepEqual(await memory.history("c"), plain(chat.messages));
+    await chat.sendMessage({ text: "second", messageId: chat.messages[0].id });
+    assert.equal(textOf(prompts[2].at(-1)), "second");
+    assert.ok(!JSON.stringify(prompts[2]).includes("first"), "what was edited away is not sent");
+    await chat.sendMessage({ text: "third" });
+    assert.equal(roles(prompts[3]), "system user assistant user");
+    assert.deepEqual((await memory.history("c")).map(({ parts }) => parts.at(-1).text), ["second", "three", "third", "four"]);
+    assert.equal((await memory.conversations.get("c")).messageCount, 7);
+    const other = chatOf(major, { id: "d", transport });
+    other.messages = plain(chat.messages);
+    await other.sendMessage({ text: "go on" });
+    assert.equal((await memory.history("d")).length, 6);
+    await memory.close();
+  });
+
+  test(name("an answer that waits for a tool of the page goes on in the same message"), async () => {
+    const memory = await open();
+    const { model, prompts } = modelOf(major, [{ type: "text", text: "Let me look." }, call("t1")], "It rains.");
+    const chat = chatOf(major, { id: "c", transport: transportOf(major, memory, model, { tools: { weather: weather() } }) });
+    await chat.sendMessage({ text: "Weather in Oslo?" });
+    const output = { tool: "weather", toolCallId: "t1", output: "rain" };
+    await (chat.addToolOutput ?? chat.addToolResult).call(chat, output);
+    await chat.sendMessage();
+    assert.equal(chat.error, undefined);
+    await memory.settled();
+    const stored = await memory.history("c", { withStatus: true });
+    assert.deepEqual(stored.map(({ message }) => message), plain(chat.messages));
+    assert.equal(stored.length, 2);
+    assert.equal(stored[1].status, "complete");
+    assert.equal(roles(prompts[1]), "system user assistant tool");
+    assert.deepEqual(prompts[1].at(-1).content[0].output, { type: "text", value: "rain" });
+    await memory.close();
+  });
+
+  test(name("what had arrived when the user stopped is kept, and so is the question of an answer that failed"), async () => {
+    const memory = await open();
+    const { model } = modelOf(major, "Half of the.........", new Error("no"), "fine");
+    const errors = [];
+    const chat = chatOf(major, { id: "c", transport: transportOf(major, memory, model), onError: (error) => errors.push(error) });
+    const sent = chat.sendMessage({ text: "Tell me" });
+    while (!JSON.stringify(chat.messages.at(-1) ?? "").includes("Half of")) await new Promise((resolve) => setTimeout(resolve, 2));
+    await chat.stop();
+    await sent;
+    await chat.sendMessage({ text: "Again" });
+    const [, stopped, again] = await memory.history("c", { withStatus: true });
+    assert.equal(stopped.status, "aborted");
+    assert.match(stopped.message.parts.map(({ text }) => text ?? "").join(""), /^Half of/);
+    assert.equal(again.message.parts[0].text, "Again");
+    assert.equal(errors.length > 0, true);
+    await memory.close();
+  });
+
+  test(name("a wrapped model has the memory's context in front of each question, and its answers are stored"), async () => {
+    const memory = await open();
+    const bytes = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10]);
+    const { model, prompts } = modelOf(major, [{ type: "text", text: "Noted.", providerMetadata: { x: { y: 1 } } }], "8471.", "A picture.");
+    const wrapped = ai.wrapLanguageModel({ model, middleware: memoryMiddleware({ memory, conversationId: "m", specificationVersion: major.version }) });
+    await ai.generateText({ model: wrapped, system: "Be terse.", messages: [{ role: "user", content: [{ type: "text", text: "We use port 8471." }, { type: "file", mediaType: "image/png", data: bytes }] }] });
+    const streamed = ai.streamText({ model: wrapped, system: "Be terse.", prompt: "Which port?" });
+    assert.equal(await streamed.text, "8471.");
+    assert.equal(roles(prompts[1]), "system user assistant user");
+    const file = prompts[1][1].content.find(({ type }) => type === "file");
+    const base64 = Buffer.from(bytes).toString("base64");
+    assert.deepEqual(file.data, major.version === "v4" ? { type: "data", data: base64 } : base64);
+    assert.deepEqual(prompts[1][2].content[0], { type: "text", text: "Noted.", providerOptions: { x: { y: 1 } } });
+    assert.equal(roles(await memory.history("m")), "user assistant user assistant");
+    assert.deepEqual((await memory.history("m")).at(-1), { role: "assistant", content: [{ type: "text", text: "8471." }] });
+    await memory.close();
+  });
+
+  test(name("a wrapped model in a loop of tools, and one that fails first, store each message once"), async () => {
+    const memory = await open();
+    const busy = new ai.APICallError({ message: "busy", url: "u", requestBodyValues: {}, isRetryable: true, statusCode: 503, responseHeaders: { "retry-after-ms": "1" } });
+    const { model, prompts } = modelOf(major, busy, [call("t1"), call("t2", '{"city":"Rome"}')], "Rain and sun.");
+    const wrapped = ai.wrapLanguageModel({ model, middleware: memoryMiddleware({ memory, conversationId: "m", specificationVersion: major.version }) });
+    const { text } = await ai.generateText({ model: wrapped, prompt: "Weather?", tools: { weather: weather(({ city }) => ({ city, sky: "?" })) }, stopWhen: ai.stepCountIs?.(5) ?? ai.isStepCount(5) });
+    assert.equal(text, "Rain and sun.");
+    assert.equal(roles(prompts.at(-1)), "user assistant tool");
+    const stored = await memory.history("m");
+    assert.equal(roles(stored), "user assistant tool assistant");
+    assert.deepEqual(stored[1].content.map(({ toolCallId, input }) => [toolCallId, input.city]), [["t1", "Oslo"], ["t2", "Rome"]]);
+    await memory.close();
+  });
+
+  test(name("prepareStep sends the memory's context at each step, and each step is stored once"), async () => {
+    for (const run of [ai.generateText, async (options) => ({ text: await ai.streamText(options).text })]) {
+      const memory = await open();
+      await memory.conversations.create({ id: "s" });
+      await memory.append("s", [{ role: "user", content: "We live in Oslo." }, { role: "assistant", content: "Good to know." }]);
+      const { model, prompts } = modelOf(major, [call("t1")], [call("t2", '{"city":"Rome"}')], "Rain and sun.");
+      const { prepareStep, onStepFinish } = memorySteps({ memory, conversationId: "s", system: "Be terse." });
+      const { text } = await run({ model, prompt: "Weather?", tools: { weather: weather(({ city }) => `${city}: ?`) }, stopWhen: ai.stepCountIs?.(5) ?? ai.isStepCount(5), prepareStep, onStepFinish });
+      assert.equal(text, "Rain and sun.");
+      assert.equal(roles(prompts[2]), "system user assistant user assistant tool assistant tool");
+      assert.match(prompts[2][0].content, /^Be terse\./);
+      assert.equal(roles(await memory.history("s")), "user assistant user assistant tool assistant tool assistant");
+      await memory.close();
+    }
+  });
+}

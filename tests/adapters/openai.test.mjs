@@ -1,0 +1,237 @@
+// Models and embeddings by the OpenAI protocol, against a server on this machine.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createMemory, memoryStorage } from "throughline";
+import { openAiChat, openAiEmbedder, openAiLanguageModel, openAiRequest } from "throughline/openai";
+import { KEY, WORDS, context, failsWith, generateRequest, piecesOf } from "./checks.mjs";
+import { completion, startServer } from "./provider-server.mjs";
+
+const servers = [];
+after(() => Promise.all(servers.map((server) => server.stop())));
+
+async function serve(...script) {
+  const server = await startServer(...script);
+  servers.push(server);
+  return server;
+}
+
+async function chatWith(script, options = {}) {
+  const server = await serve(...script);
+  return { server, chat: openAiChat({ baseUrl: `${server.url}/v1`, apiKey: KEY, model: "m", ...options }) };
+}
+
+const question = context([{ role: "user", content: WORDS }]);
+
+test("an answer arrives in pieces, with its message, its end and what it took", async () => {
+  const usage = { prompt_tokens: 30, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 20 } };
+  const { server, chat } = await chatWith([{ events: completion(["Two ", "eggs"], { usage, model: "m-2" }) }], { body: { temperature: 0 } });
+  const answer = chat.send(question, { maxTokens: 50, tools: [{ type: "function", function: { name: "t" } }] });
+  assert.deepEqual(await piecesOf(answer), ["Two ", "eggs"]);
+  assert.deepEqual(await answer.finished, {
+    text: "Two eggs",
+    message: { role: "assistant", content: "Two eggs" },
+    finishReason: "stop",
+    usage: { provider: "openai", model: "m-2", inputTokens: 30, outputTokens: 4, cachedTokens: 20 },
+  });
+  const [{ path, headers, body }] = server.requests;
+  assert.equal(path, "/v1/chat/completions");
+  assert.equal(headers.authorization, `Bearer ${KEY}`);
+  assert.deepEqual(body, {
+    model: "m",
+    messages: [{ role: "system", content: "Be terse." }, { role: "user", content: WORDS }],
+    tools: [{ type: "function", function: { name: "t" } }],
+    max_tokens: 50,
+    stream: true,
+    stream_options: { include_usage: true },
+    temperature: 0,
+  });
+});
+
+test("calls come together from their pieces, whole ones that are numbered alike stay apart, reasoning keeps its name", async () => {
+  const call = (index, id, name, text) => ({ tool_calls: [{ index, ...(id && { id, type: "function" }), function: { ...(name && { name }), arguments: text } }] });
+  const pieces = [{ reasoning_content: "hm" }, call(0, "a", "look", '{"q":'), call(0, undefined, undefined, '"x"}'), call(1, "b", "go", "{}"), call(0, "c", "whole", "{}")];
+  const { chat } = await chatWith([{ events: completion(pieces) }]);
+  const { message, finishReason, text } = await chat.send(question).finished;
+  assert.equal(finishReason, "tool_calls");
+  assert.equal(text, "");
+  assert.deepEqual(message, {
+    role: "assistant",
+    content: null,
+    reasoning_content: "hm",
+    tool_calls: [["a", "look", '{"q":"x"}'], ["b", "go", "{}"], ["c", "whole", "{}"]].map(([id, name, args]) => ({ id, type: "function", function: { name, arguments: args } })),
+  });
+});
+
+test("a server that does not stream, and one that ends lines in its own way", async () => {
+  const whole = { model: "m", choices: [{ message: { role: "assistant", content: "Whole" }, finish_reason: "length" }], usage: { prompt_tokens: 1, completion_tokens: 1 } };
+  const first = await chatWith([{ json: whole }]);
+  const { text, finishReason } = await first.chat.send(question).finished;
+  assert.deepEqual([text, finishReason], ["Whole", "length"]);
+  const raw = completion(["Grüße"]).map((event) => `: hello\r\ndata:${typeof event === "string" ? event : JSON.stringify(event)}\r\n\r\n`).join("");
+  const bytes = Buffer.from(raw);
+  for (const size of [1, 7, 1000]) {
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size));
+    const { chat } = await chatWith([{ pieces }]);
+    assert.equal((await chat.send(question).finished).text, "Grüße", `pieces of ${size} bytes`);
+  }
+});
+
+test("what failed for now is sent again after as long as the server says; what is wrong is not", async () => {
+  const busy = { status: 429, headers: { "retry-after": "0" }, json: { error: { code: "rate_limit_exceeded", message: WORDS } } };
+  const { server, chat } = await chatWith([busy, { status: 503, headers: { "retry-after-ms": "1" }, body: "<p>down" }, { events: completion(["up"]) }]);
+  assert.equal((await chat.send(question).finished).text, "up");
+  assert.equal(server.requests.length, 3);
+
+  const wrong = await chatWith([{ status: 401, json: { error: { code: "invalid_api_key", message: `Incorrect key: ${KEY} ${WORDS}` } } }]);
+  const refused = failsWith("model_failed", { retryable: false, message: /status 401 \(invalid_api_key\)/, details: { status: 401, reason: "invalid_api_key" } });
+  await assert.rejects(wrong.chat.send(question).finished, refused);
+  await assert.rejects(piecesOf(wrong.chat.send(question)), refused);
+  assert.equal(wrong.server.requests.length, 2);
+
+  const later = await chatWith([{ status: 429, headers: { "retry-after": "3600" }, json: {} }]);
+  await assert.rejects(later.chat.send(question).finished, failsWith("model_failed", { retryable: true, details: { status: 429, retryAfterMs: 3_600_000 } }));
+  assert.equal(later.server.requests.length, 1);
+
+  const never = await chatWith([{ status: 500, headers: { "x-should-retry": "false" }, json: {} }]);
+  await assert.rejects(never.chat.send(question).finished, failsWith("model_failed", { retryable: false }));
+  const still = await chatWith([busy], { maxRetries: 1 });
+  await assert.rejects(still.chat.send(question).finished, failsWith("model_failed", { retryable: true }));
+  assert.equal(still.server.requests.length, 2);
+});
+
+test("a context that is too long, and an error in the middle of an answer, are told as such", async () => {
+  const long = await chatWith([{ status: 400, json: { error: { code: "context_length_exceeded", message: WORDS } } }]);
+  await assert.rejects(long.chat.send(question).finished, failsWith("model_failed", { retryable: false, message: /smaller window/ }));
+  const middle = await chatWith([{ events: [...completion(["some"]).slice(0, 2), { error: { code: "server_error", message: WORDS } }] }]);
+  const answer = middle.chat.send(question);
+  const pieces = [];
+  await assert.rejects(async () => {
+    for await (const piece of answer) pieces.push(piece);
+  }, failsWith("model_failed", { retryable: true, details: { reason: "server_error" } }));
+  assert.deepEqual(pieces, ["some"]);
+  assert.equal(middle.server.requests.length, 1, "an answer that has begun is not asked for again");
+});
+
+test("a cut stream, one that ends early, and one that is no JSON fail; nothing passes as whole", async () => {
+  const begun = completion(["some"]).slice(0, 2);
+  for (const [script, words] of [[{ events: begun, cut: true }, /was cut off/], [{ events: begun }, /ended before it was whole/], [{ events: [WORDS] }, /is not JSON/]]) {
+    const { chat } = await chatWith([script]);
+    await assert.rejects(chat.send(question).finished, failsWith("model_failed", { retryable: true, message: words }));
+  }
+});
+
+test("silence is a timeout, slow pieces are not", async () => {
+  const silent = await chatWith([{ events: completion(["some"]).slice(0, 2), hang: true }], { timeoutMs: 100 });
+  await assert.rejects(silent.chat.send(question).finished, failsWith("timeout", { retryable: true, message: /silent/ }));
+  const slow = await chatWith([{ events: completion(["a", "b", "c", "d", "e", "f"]), pauseMs: 60 }], { timeoutMs: 300 });
+  assert.equal((await slow.chat.send(question).finished).text, "abcdef");
+});
+
+test("an abort ends the call wherever it is, and closes the connection", async () => {
+  const { server, chat } = await chatWith([{ events: completion(["some"]).slice(0, 2), hang: true }]);
+  const controller = new AbortController();
+  const answer = chat.send(question, { signal: controller.signal });
+  for await (const piece of answer) {
+    assert.equal(piece, "some");
+    controller.abort();
+    break;
+  }
+  await assert.rejects(answer.finished, failsWith("aborted", { retryable: false }));
+  const left = chat.send(question);
+  for await (const piece of left) if (piece === "some") break;
+  await assert.rejects(left.finished, failsWith("aborted"));
+  await assert.rejects(chat.send(question, { signal: AbortSignal.abort() }).finished, failsWith("aborted"));
+  const waiting = await chatWith([{ status: 503, headers: { "retry-after": "30" }, json: {} }]);
+  const soon = new AbortController();
+  const waits = waiting.chat.send(question, { signal: soon.signal }).finished;
+  setTimeout(() => soon.abort(), 50);
+  await assert.rejects(waits, failsWith("aborted"));
+  while (!server.requests.every(({ isClosed }) => isClosed)) await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
+test("an address that nobody answers at tells what to look at", async () => {
+  const gone = await serve({ json: {} });
+  await gone.stop();
+  const failing = (baseUrl, message) =>
+    assert.rejects(openAiChat({ baseUrl, model: "m", maxRetries: 0, apiKey: KEY, fetch: () => Promise.reject(new TypeError("Failed to fetch")) }).send(question).finished, failsWith("model_failed", { retryable: true, message }));
+  await failing("http://localhost:11434/v1", /OLLAMA_ORIGINS/);
+  await failing("http://127.0.0.1:1234/v1", /LM Studio.*CORS/);
+  await failing("http://localhost:8080/v1", /llama-server/);
+  await failing("https://models.example/v1", /CORS/);
+  await assert.rejects(openAiChat({ baseUrl: `${gone.url}/v1`, model: "m", maxRetries: 0 }).send(question).finished, failsWith("model_failed", { message: /could not be reached/ }));
+  await assert.rejects(openAiChat({ baseUrl: "nowhere", model: "m" }).send(question).finished, failsWith("invalid_config", { message: /baseUrl/ }));
+  assert.throws(() => openAiChat({ model: "" }), failsWith("invalid_config", { message: /model/ }));
+});
+
+test("the key may come from a function, which may fail", async () => {
+  const server = await serve({ events: completion(["yes"]) });
+  const options = { baseUrl: `${server.url}/v1`, model: "m" };
+  await openAiChat({ ...options, apiKey: async () => KEY, headers: { "x-app": "1" } }).send(question).finished;
+  assert.equal(server.requests[0].headers.authorization, `Bearer ${KEY}`);
+  assert.equal(server.requests[0].headers["x-app"], "1");
+  await openAiChat(options).send(question).finished;
+  assert.equal(server.requests[1].headers.authorization, undefined);
+  const failing = openAiChat({ ...options, apiKey: () => Promise.reject(new Error("locked")) });
+  await assert.rejects(failing.send(question).finished, (error) => error.cause.message === "locked" && error.code === "model_failed");
+});
+
+test("as a language model it asks for the schema, by the model for the purpose, and tells a cut answer", async () => {
+  const server = await serve({ events: completion(['{"facts":', "[]}"], { usage: { prompt_tokens: 9, completion_tokens: 3 } }) }, { events: completion(['{"facts"'], { reason: "length" }) }, { events: completion(["no"], { reason: "content_filter" }) });
+  const used = [];
+  const model = openAiLanguageModel({
+    baseUrl: `${server.url}/v1`, apiKey: KEY, contextWindow: 8_000, extraTokens: 100, onUsage: (usage) => used.push(usage),
+    model: (purpose) => (purpose === "extract" ? "small" : "large"),
+  });
+  const request = generateRequest();
+  assert.equal(await model.generate(request), '{"facts":[]}');
+  assert.deepEqual(used, [{ provider: "openai", model: "m", inputTokens: 9, outputTokens: 3, purpose: "extract" }]);
+  const { body } = server.requests[0];
+  assert.equal(body.model, "small");
+  assert.equal(body.max_tokens, 300);
+  assert.deepEqual(body.response_format, { type: "json_schema", json_schema: { name: "extract", schema: request.schema, strict: true } });
+  await assert.rejects(model.generate(request), failsWith("model_output_invalid", { message: /cut off at 200/ }));
+  await assert.rejects(model.generate(request), failsWith("model_failed", { retryable: false }));
+  await assert.rejects(model.generate(generateRequest({ signal: AbortSignal.abort() })), failsWith("aborted"));
+});
+
+test("embeddings come in the order of the texts, as numbers or as base64, and are counted", async () => {
+  const base64 = Buffer.from(new Float32Array([3, 4]).buffer).toString("base64");
+  const data = [{ index: 1, embedding: base64 }, { index: 0, embedding: [1, 2] }];
+  const server = await serve({ json: { data } }, { json: { data: data.slice(1) } }, { json: { data: [data[0], data[0]] } }, { status: 429, headers: { "retry-after-ms": "1" }, json: {} }, { json: { data } });
+  const embedder = openAiEmbedder({ baseUrl: `${server.url}/v1`, apiKey: KEY, model: "e5", dimensions: 2, shorten: true, prefix: "query: " });
+  assert.equal(embedder.id, "e5:2:query:");
+  const call = () => embedder.embed(["a", "b"], { signal: new AbortController().signal });
+  assert.deepEqual((await call()).map((vector) => [...vector]), [[1, 2], [3, 4]]);
+  assert.deepEqual(server.requests[0].body, { model: "e5", input: ["query: a", "query: b"], encoding_format: "float", dimensions: 2 });
+  for (let wrong = 0; wrong < 2; wrong += 1) await assert.rejects(call(), failsWith("embedding_failed", { message: /one vector per text/ }));
+  assert.equal((await call()).length, 2);
+});
+
+test("cache breakpoints are marked on parts, and the messages stay as they were", () => {
+  const messages = [{ role: "user", content: "a" }, { role: "assistant", content: [{ type: "text", text: "b" }] }, { role: "user", content: "c" }];
+  const before = structuredClone(messages);
+  const built = context(messages, "s", [{ after: "system" }, { after: "earlier", messageIndex: 0 }, { after: "history", messageIndex: 1 }]);
+  const mark = { prompt_cache_breakpoint: { mode: "explicit" } };
+  assert.deepEqual(openAiRequest(built, { model: "m", cacheBreakpoints: true, systemRole: "developer" }).messages, [
+    { role: "developer", content: "s" },
+    { role: "user", content: [{ type: "text", text: "a", ...mark }] },
+    { role: "assistant", content: [{ type: "text", text: "b", ...mark }] },
+    { role: "user", content: "c" },
+  ]);
+  assert.deepEqual(messages, before);
+  assert.deepEqual(openAiRequest({ ...built, system: "" }, { model: "m" }).messages, before);
+});
+
+test("a whole turn: context out, answer in, in a memory whose model is the same server", async () => {
+  const server = await serve({ events: completion(["On ", "8471."]) });
+  const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
+  const chat = await memory.conversations.create();
+  await memory.append(chat.id, [{ role: "user", content: "We use port 8471." }, { role: "assistant", content: "Noted." }, { role: "user", content: "Which port?" }]);
+  const built = await memory.buildContext({ conversationId: chat.id, system: "Be terse." });
+  const answer = openAiChat({ baseUrl: `${server.url}/v1`, model: "m" }).send(built);
+  const stream = await memory.stream(chat.id, { role: "assistant", content: "" });
+  await stream.from(answer);
+  assert.deepEqual((await memory.history(chat.id)).at(-1), (await answer.finished).message);
+  assert.equal(server.requests[0].body.messages.at(-1).content, "Which port?");
+  await memory.close();
+});

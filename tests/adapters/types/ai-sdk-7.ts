@@ -1,0 +1,23 @@
+// The adapter is what AI SDK 7 takes, by its own types.
+import {
+  convertToModelMessages, generateText, readUIMessageStream, streamText, wrapLanguageModel,
+  type ChatTransport, type LanguageModel, type UIMessage,
+} from "ai-7";
+import type { Memory } from "throughline";
+import { memoryChatTransport, memoryMiddleware, memorySteps } from "throughline/ai-sdk";
+
+type Wrapped = Parameters<typeof wrapLanguageModel>[0]["model"];
+
+export async function adapters(memory: Memory, model: LanguageModel, inner: Wrapped): Promise<void> {
+  const transport: ChatTransport<UIMessage> = memoryChatTransport({
+    memory,
+    readUIMessageStream: readUIMessageStream<UIMessage>,
+    answer: async ({ system, messages, abortSignal }) =>
+      streamText({ model, instructions: system, messages: await convertToModelMessages(messages), abortSignal }).toUIMessageStream(),
+  });
+  await transport.reconnectToStream({ chatId: "c" });
+  wrapLanguageModel({ model: inner, middleware: memoryMiddleware({ memory, conversationId: "c", specificationVersion: "v4" }) });
+  const { prepareStep, onStepFinish } = memorySteps({ memory, conversationId: "c" });
+  await generateText({ model, prompt: "?", prepareStep, onStepFinish });
+  streamText({ model, prompt: "?", prepareStep, onStepFinish });
+}
