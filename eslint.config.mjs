@@ -4,7 +4,7 @@ import typescript from "typescript-eslint";
 const nodeGlobals = Object.fromEntries(
   ["console", "process", "URL", "Buffer", "fetch", "Response", "setTimeout", "clearTimeout", "WebAssembly", "AbortController",
     "queueMicrotask", "TextEncoder", "TextDecoder", "performance", "globalThis", "structuredClone", "Blob",
-    "AbortSignal", "Event", "EventTarget", "setImmediate", "setInterval", "clearInterval", "document", "crypto", "Worker", "File", "ReadableStream"].map((name) => [name, "readonly"]),
+    "AbortSignal", "setImmediate", "setInterval", "clearInterval", "document", "crypto", "Worker", "File", "ReadableStream"].map((name) => [name, "readonly"]),
 );
 
 export default typescript.config(

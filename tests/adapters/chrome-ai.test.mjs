@@ -1,4 +1,5 @@
 // The browser's built-in model, with an object of the documented shape.
+/* global Event, EventTarget */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMemory, memoryStorage } from "throughline";

@@ -134,6 +134,22 @@ test("whole snapshots and a final message", async () => {
   await memory.close();
 });
 
+test("written() waits until what was given so far is stored, also behind a write that is under way", async () => {
+  const memory = await openWithChat();
+  const stream = await memory.stream("c", begin);
+  await stream.written();
+  for (const piece of ["One ", "two ", "three"]) {
+    stream.write(piece);
+    const first = stream.written();
+    stream.write("!");
+    await Promise.all([first, stream.written()]);
+  }
+  assert.equal((await memory.history("c"))[0].content, "One !two !three!");
+  await stream.complete();
+  await stream.written();
+  await memory.close();
+});
+
 test("a signal aborts it, before, at and after the beginning", async () => {
   const memory = await openWithChat();
   await assert.rejects(memory.stream("c", begin, { signal: AbortSignal.abort() }), rejectsWith("aborted"));
