@@ -91,10 +91,13 @@ async function search(memory, sections, query) {
 
 /** The piece of a text that says most of the query, in parts: those that are words of the query are marked. */
 function excerptOf(text, query) {
-  const words = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}_]{2,}/gu) ?? [])].sort((one, other) => other.length - one.length);
+  const all = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [])].sort((one, other) => other.length - one.length);
+  const long = all.filter((word) => word.length > 3);
+  const words = long.length > 0 ? long : all;
   const line = text.replaceAll(/\s+/g, " ");
   if (words.length === 0) return [{ words: line.slice(0, EXCERPT), isFound: false }];
-  const pattern = new RegExp(`(${words.map((word) => word.replaceAll(/[^\p{L}\p{N}_]/gu, "")).join("|")})`, "giu");
+  // At the beginning of words, of identifiers' parts too.
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})`, "giu");
   const from = bestStart(line, [...line.matchAll(pattern)]);
   const piece = line.slice(from, from + EXCERPT);
   const parts = piece.split(pattern).map((part, position) => ({ words: part, isFound: position % 2 === 1 })).filter((part) => part.words !== "");

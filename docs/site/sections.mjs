@@ -22,7 +22,7 @@ export function sectionsOf({ title, html }) {
   const headings = [...html.matchAll(HEADING)];
   const sections = headings.map((match, index) => ({
     id: match[2],
-    title: textOf(match[3]),
+    title: textOf(match[3].replace(/ <span class="kind">.*?<\/span>/, "")),
     text: textOf(html.slice(match.index + match[0].length, headings[index + 1]?.index)),
   }));
   const before = textOf(html.slice(0, headings[0]?.index));

@@ -8,13 +8,16 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { test } from "node:test";
 import ts from "typescript";
+import { errorPage } from "../../docs/site/error-codes.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
 const pages = ["README.md", ...readdirSync(`${root}docs`).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
 const LANGUAGES = new Set(["js", "mjs", "ts", "jsx", "tsx"]);
-const blocks = pages.flatMap((page) =>
-  [...readFileSync(root + page, "utf8").matchAll(/^```(\w+)[^\n]*\n([\s\S]*?)^```/gm)]
+// The page of error codes is made from the source, and has an example of its own.
+const texts = [...pages.map((page) => [page, readFileSync(root + page, "utf8")]), ["docs/errors.md", errorPage([])]];
+const blocks = texts.flatMap(([page, text]) =>
+  [...text.matchAll(/^```(\w+)[^\n]*\n([\s\S]*?)^```/gm)]
     .filter(([, language]) => LANGUAGES.has(language))
     .map(([, language, code], index) => ({ name: `${page}, block ${index + 1}`, file: `${page.replaceAll(/\W/g, "-")}-${index + 1}`, language, code })));
 const importsOf = (code) => [...code.matchAll(/^(?:import|export)\b[^"']*["']([^"']+)["']/gm)].map(([, name]) => name);

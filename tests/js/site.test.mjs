@@ -116,6 +116,7 @@ test("the search knows every page, and its sections lead to anchors", () => {
     }
   }
   const html = '<h1 id="a">A</h1><p>one &lt;b&gt; <code>two</code></p><h2 id="b">B <i>c</i></h2><h3 id="d">D</h3><table><tr><td>x</td><td>y</td></tr></table>';
+  assert.deepEqual(sectionsOf({ title: "T", html: '<h2 id="f">f <span class="kind">function</span></h2><p>x</p>' }), [{ id: "f", title: "f", text: "x" }]);
   assert.deepEqual(sectionsOf({ title: "T", html }), [{ id: "a", title: "A", text: "one <b> two" }, { id: "d", title: "D", text: "x  y" }]);
 });
 
