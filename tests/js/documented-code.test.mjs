@@ -1,6 +1,7 @@
 // All code in the README and in docs/: whole programs run, everything else is checked against the declarations of the
-// package. A program is a block that imports nothing but the package and keeps its memory with memoryStorage(). Names that a
-// block does not declare are the app's own, but for `memory`, `chat` and the like and what the package exports.
+// package. A program is a block that imports nothing but the package, keeps its memory with memoryStorage() and uses nothing
+// of the app. Names that a block does not declare are the app's own, but for `memory`, `chat` and the like and what the
+// package exports.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -24,36 +25,6 @@ const importsOf = (code) => [...code.matchAll(/^(?:import|export)\b[^"']*["']([^
 const isOwn = (name) => name === manifest.name || name.startsWith(`${manifest.name}/`);
 const isProgram = ({ code }) => importsOf(code).length > 0 && importsOf(code).every(isOwn) && code.includes("memoryStorage()");
 const typedEntries = Object.entries(manifest.exports).filter(([, target]) => target.types !== undefined).map(([path, target]) => ({ name: `${manifest.name}${path.slice(1)}`, file: target.default }));
-
-/** Runs a program as a module of the package itself, so that its entries are found. */
-async function run({ file, code }) {
-  const path = `${root}dist/documented-${file}.mjs`;
-  writeFileSync(path, code);
-  try {
-    return (await promisify(execFile)(process.execPath, [path], { timeout: 60_000 })).stdout;
-  } finally {
-    rmSync(path, { force: true });
-  }
-}
-
-test("the README's example runs, and shows what it promises", async () => {
-  const example = blocks.find(({ name }) => name === "README.md, block 1");
-  assert.ok(isProgram(example), "the README begins with no program");
-  assert.ok(example.code.trim().split("\n").length <= 25);
-  const shown = await run(example);
-  assert.match(shown, /^\d+ system \d+, memory \d+, episodes 0, summary 0, notes 0, recent \d+, documents 0, retrieved \d+, question \d+\n$/);
-  assert.ok(Number(/memory (\d+)/.exec(shown)[1]) > 0, shown);
-});
-
-/** Its recipes need the models that they are for; tests/adapters/recipes.test.mjs runs them with such. */
-const isRecipe = ({ name }) => name.startsWith("docs/models.md");
-const programs = blocks.filter((block) => isProgram(block) && !isRecipe(block) && block.name !== "README.md, block 1");
-for (const program of programs) test(`${program.name} runs`, () => run(program));
-
-test("every entry of the package has an example", () => {
-  const imported = new Set(blocks.flatMap(({ code }) => importsOf(code)));
-  for (const { name } of typedEntries) assert.ok(imported.has(name), `no page of docs/ has a block that imports "${name}"`);
-});
 
 /** Not known here: names, modules and elements of the app and of other libraries. */
 const OF_THE_APP = new Set([2304, 2307, 2503, 2552, 2580, 2582, 2591, 2686, 2792, 7016, 7026, 18004]);
@@ -99,15 +70,46 @@ function faultsOf(files) {
 
 const isOfTheApp = ({ code, messageText }) => OF_THE_APP.has(code) && !(code === 2307 && new RegExp(`'${manifest.name}['/]`).test(String(messageText)));
 
-test("all other code fits the package's declarations", async () => {
-  const files = new Map(blocks.map((block) => {
-    const path = `${root}docs/code/${block.file}.${/x$/.test(block.language) ? "tsx" : "ts"}`;
-    return [path, asModule(block, path)];
-  }));
-  files.set(`${root}docs/code/surroundings.d.ts`, await surroundings());
-  const faults = faultsOf(files).filter(({ fault }) => !isOfTheApp(fault)).map(({ path, fault }) => {
+const pathOf = ({ file, language }) => `${root}docs/code/${file}.${/x$/.test(language) ? "tsx" : "ts"}`;
+const faults = faultsOf(new Map([
+  ...blocks.map((block) => [pathOf(block), asModule(block, pathOf(block))]),
+  [`${root}docs/code/surroundings.d.ts`, await surroundings()],
+]));
+
+test("all code fits the package's declarations", () => {
+  const told = faults.filter(({ fault }) => !isOfTheApp(fault)).map(({ path, fault }) => {
     const { line } = ts.getLineAndCharacterOfPosition(fault.file, fault.start);
     return `${path.slice(root.length + 10)}, line ${line + 1}: ${ts.flattenDiagnosticMessageText(fault.messageText, "\n")} (${fault.code})`;
   });
-  assert.deepEqual(faults, []);
+  assert.deepEqual(told, []);
+});
+
+/** Runs a program as a module of the package itself, so that its entries are found. */
+async function run({ file, code }) {
+  const path = `${root}dist/documented-${file}.mjs`;
+  writeFileSync(path, code);
+  try {
+    return (await promisify(execFile)(process.execPath, [path], { timeout: 60_000 })).stdout;
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+test("the README's example runs, and shows what it promises", async () => {
+  const example = blocks.find(({ name }) => name === "README.md, block 1");
+  assert.ok(isProgram(example), "the README begins with no program");
+  assert.ok(example.code.trim().split("\n").length <= 25);
+  const shown = await run(example);
+  assert.match(shown, /^\d+ system \d+, memory \d+, episodes 0, summary 0, notes 0, recent \d+, documents 0, retrieved \d+, question \d+\n$/);
+  assert.ok(Number(/memory (\d+)/.exec(shown)[1]) > 0, shown);
+});
+
+/** What uses something of the app (a key, a model) cannot run here; tests/adapters/recipes.test.mjs runs those of docs/models.md. */
+const isRecipe = (block) => faults.some(({ path }) => path === pathOf(block)) || block.name.startsWith("docs/models.md");
+const programs = blocks.filter((block) => isProgram(block) && !isRecipe(block) && block.name !== "README.md, block 1");
+for (const program of programs) test(`${program.name} runs`, () => run(program));
+
+test("every entry of the package has an example", () => {
+  const imported = new Set(blocks.flatMap(({ code }) => importsOf(code)));
+  for (const { name } of typedEntries) assert.ok(imported.has(name), `no page of docs/ has a block that imports "${name}"`);
 });

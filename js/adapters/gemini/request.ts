@@ -57,7 +57,7 @@ export function geminiRequest<Message extends object, Tool extends object = obje
  * is billed by the hour. `messageCount` goes into {@link GeminiCache} beside the name that the service answers with. Use the
  * cache while `context.receipt.prefixHash` is the same.
  *
- * @param ttlSeconds How long it is kept. Default 300.
+ * @param options.ttlSeconds How long it is kept. Default 300.
  */
 export function geminiCachedContent(
   context: SendableContext,
