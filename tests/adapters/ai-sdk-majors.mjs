@@ -7,9 +7,9 @@ import * as ai7 from "ai-7";
 import * as test7 from "ai-7/test";
 
 export const MAJORS = [
-  { major: 5, ai: ai5, version: "v2", Model: test5.MockLanguageModelV2 },
-  { major: 6, ai: ai6, version: "v3", Model: test6.MockLanguageModelV3 },
-  { major: 7, ai: ai7, version: "v4", Model: test7.MockLanguageModelV4 },
+  { major: 5, ai: ai5, version: "v2", Model: test5.MockLanguageModelV2, EmbeddingModel: test5.MockEmbeddingModelV2 },
+  { major: 6, ai: ai6, version: "v3", Model: test6.MockLanguageModelV3, EmbeddingModel: test6.MockEmbeddingModelV3 },
+  { major: 7, ai: ai7, version: "v4", Model: test7.MockLanguageModelV4, EmbeddingModel: test7.MockEmbeddingModelV4 },
 ];
 
 /**
@@ -43,7 +43,7 @@ export function modelOf({ version, Model }, ...answers) {
       return { stream: slowly([{ type: "stream-start", warnings: [] }, ...parts, { type: "finish", ...ending(content) }], options.abortSignal) };
     },
   });
-  return { model, prompts };
+  return { model, prompts, calls: model.doGenerateCalls };
 }
 
 function streamed({ type, text, providerMetadata }, id) {

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import { createMemory, memoryStorage } from "throughline";
-import { memoryChatTransport, memoryMiddleware, memorySteps } from "throughline/ai-sdk";
+import { aiSdkEmbedder, aiSdkLanguageModel, memoryChatTransport, memoryMiddleware, memorySteps } from "throughline/ai-sdk";
+import { WORDS, failsWith, generateRequest } from "./checks.mjs";
 import { MAJORS, chatOf, modelOf } from "./ai-sdk-majors.mjs";
 
 const open = () => createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
@@ -21,7 +22,7 @@ function transportOf({ ai, major }, memory, model, options = {}) {
     readUIMessageStream: ai.readUIMessageStream,
     ...rest,
     answer: async ({ system, messages, abortSignal }) =>
-      ai.streamText({ model, tools, [major === 7 ? "instructions" : "system"]: system, messages: await ai.convertToModelMessages(messages), abortSignal, maxRetries: 0 }).toUIMessageStream(),
+      ai.streamText({ model, tools, [major === 7 ? "instructions" : "system"]: system, messages: await ai.convertToModelMessages(messages), abortSignal, maxRetries: 0, onError() {} }).toUIMessageStream(),
   });
 }
 
@@ -153,5 +154,27 @@ for (const major of MAJORS) {
       assert.equal(roles(await memory.history("s")), "user assistant user assistant tool assistant tool assistant");
       await memory.close();
     }
+  });
+
+  test(name("its models are the memory's own; a failure shows nothing of the request"), async () => {
+    const failing = new ai.APICallError({ message: WORDS, url: "u", requestBodyValues: { prompt: WORDS }, statusCode: 400, isRetryable: false });
+    const { model, calls } = modelOf(major, '{"facts":[]}', failing);
+    const used = [];
+    const languageModel = aiSdkLanguageModel({ model: () => model, contextWindow: 8_000, extraTokens: 100, onUsage: (usage) => used.push(usage), call: { temperature: 0 } });
+    const request = generateRequest();
+    assert.equal(await languageModel.generate(request), '{"facts":[]}');
+    const { prompt, maxOutputTokens, responseFormat, temperature, abortSignal } = calls[0];
+    assert.deepEqual([maxOutputTokens, temperature, abortSignal], [300, 0, request.signal]);
+    assert.deepEqual(responseFormat, { type: "json", schema: request.schema, name: "extract" });
+    assert.deepEqual(prompt, [{ role: "system", content: "Find facts." }, { role: "user", content: [{ type: "text", text: WORDS }] }]);
+    assert.deepEqual(used.map(({ inputTokens, outputTokens, purpose }) => [inputTokens, outputTokens, purpose]), [[1, 1, "extract"]]);
+    await assert.rejects(languageModel.generate(request), failsWith("model_failed", { retryable: false, details: { reason: "AI_APICallError", status: 400 } }));
+    await assert.rejects(languageModel.generate(generateRequest({ signal: AbortSignal.abort() })), failsWith("aborted"));
+    const sizes = [];
+    const embedding = new major.EmbeddingModel({ maxEmbeddingsPerCall: 2, doEmbed: async ({ values }) => (sizes.push(values.length), { embeddings: values.map((text) => [text.length, 1]), warnings: [] }) });
+    const embedder = aiSdkEmbedder({ model: embedding, dimensions: 2 });
+    const vectors = await embedder.embed(["a", "bb", "ccc"], { signal: request.signal });
+    assert.deepEqual([sizes, vectors.map(([length]) => length)], [[2, 1], [1, 2, 3]]);
+    assert.equal(embedder.id, "mock-provider:mock-model-id:2");
   });
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countTokens, createMemory, memoryStorage } from "throughline";
+import { scriptedModel } from "throughline/testing";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { textOf } from "./context-text.mjs";
 
@@ -42,17 +43,12 @@ test("row 1: an empty message is stored, costs nothing, and is neither embedded 
 test("row 2: a message longer than the model reads is summarised in pieces, one beyond the limit is refused whole", async () => {
   const word = "lantern harbour violet ";
   const long = word.repeat(Math.floor(2 ** 19 / word.length));
-  const sizes = [];
-  const languageModel = {
-    contextWindow: 40_000,
-    generate: async ({ messages }) => {
-      sizes.push(JSON.stringify(messages).length);
-      return { goal: ["carry the lanterns to the harbour before it is dark"], decisions: ["violet is the colour of the sails"] };
-    },
-  };
+  const answer = { goal: ["carry the lanterns to the harbour before it is dark"], decisions: ["violet is the colour of the sails"] };
+  const languageModel = scriptedModel({ summarize: answer, compress: answer, episode: answer }, { contextWindow: 40_000 });
   const { memory, id } = await chatOf([user(long), ...Array.from({ length: 30 }, (_, n) => user(`short ${n} ${"w ".repeat(400)}`))], { languageModel, policy: { facts: { extract: false } } });
   const { summarizedUntilSeq } = await memory.compact(id, { force: true });
   assert.ok(summarizedUntilSeq >= 1);
+  const sizes = languageModel.calls.map(({ messages }) => JSON.stringify(messages).length);
   assert.ok(sizes.length > 2 && Math.max(...sizes) < 2 ** 18, `${sizes.length} calls, the largest of ${Math.max(...sizes)} bytes`);
   const small = await open({ policy: { limits: { messageBytes: 1_000 } } });
   const other = await small.conversations.create();

@@ -2,14 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMemory, memoryStorage, isMemoryError } from "throughline";
+import { scriptedModel } from "throughline/testing";
 
-const answers = (calls) => ({
-  contextWindow: 32_000,
-  generate: (request) => {
-    calls.push(request);
-    return request.purpose === "audit" ? { findings: [{ kind: "outdated", ids: ["f1"] }] } : { facts: [] };
-  },
-});
+const answers = () => scriptedModel({ audit: { findings: [{ kind: "outdated", ids: ["f1"] }] } });
 
 const open = (options = {}) => createMemory({ storage: memoryStorage(), tokenizer: "estimate", ...options });
 
@@ -30,8 +25,8 @@ test("a secret is refused, a special category until the user agrees", async () =
 });
 
 test("the log says who, and the check of facts what is wrong", async () => {
-  const calls = [];
-  const memory = await open({ languageModel: answers(calls) });
+  const languageModel = answers();
+  const memory = await open({ languageModel });
   const events = [];
   memory.on("fact", (event) => events.push(event));
   const { id } = await memory.facts.add({ fact: "I live in Paris", key: "home" });
@@ -46,21 +41,21 @@ test("the log says who, and the check of facts what is wrong", async () => {
     { kind: "outdated", factIds: ["f1"], byModel: true },
   ]);
   assert.deepEqual(await memory.facts.findings(), found);
-  assert.deepEqual(calls.map(({ purpose }) => purpose), ["audit"]);
+  assert.deepEqual(languageModel.calls.map(({ purpose }) => purpose), ["audit"]);
   assert.deepEqual(events.filter(({ operation }) => operation === "FINDING").map(({ kind }) => kind), ["instruction", "outdated"]);
   await memory.close();
 });
 
 test("what is local-only is in no context for a model elsewhere, and in no callback that is remote", async () => {
   for (const remote of [true, false]) {
-    const calls = [];
+    const model = answers();
     const embedded = [];
     const embed = (texts) => {
       embedded.push(...texts);
       return texts.map(() => [1, 0]);
     };
     const memory = await open({
-      languageModel: { ...answers(calls), remote }, embedder: { id: "two", dimensions: 2, remote, embed },
+      languageModel: { ...model, remote }, embedder: { id: "two", dimensions: 2, remote, embed },
     });
     const chat = await memory.conversations.create();
     await memory.append(chat.id, { role: "user", content: "My zebrafish is called Otto" }, { localOnly: true });
@@ -73,10 +68,10 @@ test("what is local-only is in no context for a model elsewhere, and in no callb
       assert.equal(text.includes("zebrafish"), destination === "local");
       assert.equal(context.receipt.heldBack, destination !== "local");
     }
-    const sent = JSON.stringify([calls, embedded]);
+    const sent = JSON.stringify([model.calls, embedded]);
     assert.equal(sent.includes("zebrafish"), !remote);
     assert.ok(sent.includes("8471"));
     await memory.close();
   }
-  await assert.rejects(open({ languageModel: { ...answers([]), remote: "no" } }), (error) => isMemoryError(error, "invalid_config"));
+  await assert.rejects(open({ languageModel: { ...answers(), remote: "no" } }), (error) => isMemoryError(error, "invalid_config"));
 });

@@ -1,14 +1,15 @@
 // The adapter is what AI SDK 6 takes, by its own types.
 import {
   convertToModelMessages, generateText, readUIMessageStream, streamText, wrapLanguageModel,
-  type ChatTransport, type LanguageModel, type UIMessage,
+  type ChatTransport, type EmbeddingModel, type LanguageModel, type UIMessage,
 } from "ai-6";
-import type { Memory } from "throughline";
-import { memoryChatTransport, memoryMiddleware, memorySteps } from "throughline/ai-sdk";
+import { createMemory, type Memory } from "throughline";
+import { aiSdkEmbedder, aiSdkLanguageModel, memoryChatTransport, memoryMiddleware, memorySteps } from "throughline/ai-sdk";
 
 type Wrapped = Parameters<typeof wrapLanguageModel>[0]["model"];
+type Embedding = Exclude<EmbeddingModel, string>;
 
-export async function adapters(memory: Memory, model: LanguageModel, inner: Wrapped): Promise<void> {
+export async function adapters(memory: Memory, model: LanguageModel, inner: Wrapped, embedding: Embedding): Promise<void> {
   const transport: ChatTransport<UIMessage> = memoryChatTransport({
     memory,
     readUIMessageStream: readUIMessageStream<UIMessage>,
@@ -20,4 +21,5 @@ export async function adapters(memory: Memory, model: LanguageModel, inner: Wrap
   const { prepareStep, onStepFinish } = memorySteps({ memory, conversationId: "c" });
   await generateText({ model, prompt: "?", prepareStep, onStepFinish });
   streamText({ model, prompt: "?", prepareStep, onStepFinish });
+  await createMemory({ languageModel: aiSdkLanguageModel({ model: inner, contextWindow: 8_000 }), embedder: aiSdkEmbedder({ model: embedding, dimensions: 8 }) });
 }
