@@ -3,6 +3,8 @@
  * or twenty messages later, and at once where the page is hidden, since it may be frozen or discarded without a word.
  */
 
+import { isPageHidden, onPageChange } from "./page-life.js";
+
 /** Messages wait at most so many milliseconds for the disk. */
 const LONGEST_MS = 1_000;
 /** So many messages are not waited with. */
@@ -21,17 +23,15 @@ export class Barrier {
   constructor(flush: () => Promise<unknown>, failed: (error: unknown) => void) {
     this.#flush = flush;
     this.#failed = failed;
-    const page = globalThis as Partial<Pick<Window, "addEventListener" | "document">>;
-    const { signal } = this.#listening;
-    page.addEventListener?.("pagehide", () => this.#start(), { signal });
-    page.document?.addEventListener("visibilitychange", () => isHidden() && this.#start(), { signal });
+    onPageChange(({ isHidden }) => isHidden && this.#start(), this.#listening.signal);
   }
 
   /** So many messages are acknowledged and not on disk. To be called after every call of the engine. */
   note(unsynced: number): void {
     this.#unsynced = unsynced;
     if (unsynced === 0) this.#clear();
-    else if (unsynced >= MOST_MESSAGES || isHidden()) this.#start();
+    // Timers of a hidden page are slow, and it may not come to life again.
+    else if (unsynced >= MOST_MESSAGES || isPageHidden()) this.#start();
     else this.#later();
   }
 
@@ -71,10 +71,4 @@ export class Barrier {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
-}
-
-/** Timers of a hidden page are slow, and it may not come to life again. */
-function isHidden(): boolean {
-  const { document } = globalThis as { document?: Document };
-  return document?.visibilityState === "hidden";
 }

@@ -123,3 +123,22 @@ export function toMemoryError(error: unknown, fallback: MemoryErrorCode, message
   }
   return new MemoryError(fallback, message, { cause: error });
 }
+
+/** What a call that was given up rejects with. */
+export function aborted(signal: AbortSignal): MemoryError {
+  return new MemoryError("aborted", "The call was aborted by its signal.", { cause: signal.reason });
+}
+
+/** What a call of a closed memory rejects with. */
+export function closed(): MemoryError {
+  return new MemoryError("closed", "The memory was closed; create it again to go on.");
+}
+
+/** The answer, or a rejection as soon as the signal is aborted. */
+export function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(aborted(signal));
+    signal.addEventListener("abort", abort, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

@@ -1,6 +1,5 @@
 /** Exporting, with the code that is loaded for it. */
 
-import { requireOptions } from "./arguments.js";
 import { toMemoryError } from "./errors.js";
 import type { Session } from "./session.js";
 import type { Backup, ExportOptions, ExportReport, ExportToOptions } from "./types.js";
@@ -9,7 +8,6 @@ export type { Backup, ExportOptions, ExportReport, ExportToOptions };
 
 /** See `Memory.export`. */
 export async function exportFrom(session: Session, options: ExportOptions | ExportToOptions): Promise<Backup | ExportReport> {
-  requireOptions(options, "options");
   const { exportBackup } = await import("./backup/exporter.js").catch((cause: unknown) => {
     throw toMemoryError(cause, "engine_unavailable", "The exporter could not be loaded. Serve the package's dist folder whole, and try again.");
   });

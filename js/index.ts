@@ -1,5 +1,5 @@
 /** Throughline: a memory engine for AI chat that lives in the page. Importing this has no effect. */
-export { createMemory } from "./memory.js";
+export { createMemory } from "./create-memory.js";
 export type { Memory } from "./memory.js";
 export type { Conversations } from "./conversations.js";
 export type { Facts } from "./facts.js";

@@ -1,46 +1,23 @@
 import { requireId, requireOptions, requireText } from "./arguments.js";
 import { Conversations } from "./conversations.js";
-import { MemoryError, toMemoryError } from "./errors.js";
-import { wasmMemoryBytes } from "./engine-instance.js";
+import { MemoryError, aborted, toMemoryError } from "./errors.js";
 import { Erasures } from "./erasures.js";
 import { Episodes } from "./episodes.js";
 import { EventEmitter } from "./events.js";
 import { Facts } from "./facts.js";
-import { exportFrom, type Backup, type ExportOptions, type ExportReport, type ExportToOptions } from "./export.js";
 import { fromJsonTexts, toJsonText, toJsonTexts, withoutScores } from "./messages.js";
 import { Notes } from "./notes.js";
-import { checkOptions } from "./options.js";
 import { MessageStream } from "./message-stream.js";
 import { RunningImports } from "./running-imports.js";
-import { Session, aborted } from "./session.js";
+import type { Session } from "./session.js";
 import { StorageState } from "./storage-state.js";
 import type {
-  ActiveLeafOptions, AppendedMessage, AppendOptions, BuildContextRequest, CallOptions, CompactOptions, Context,
-  EditedMessage, EditOptions, EraseTarget, Erasure, HistoryEntry, HistoryOptions, ImportInput, ImportOptions,
-  ImportReport, Invalidated, MemoryEventName, MemoryEvents, MemoryOptions, RawMessage, RecallGroup, RecallOptions,
+  ActiveLeafOptions, AppendedMessage, AppendOptions, Backup, BuildContextRequest, CallOptions, CompactOptions, Context,
+  EditedMessage, EditOptions, EraseTarget, Erasure, ExportOptions, ExportReport, ExportToOptions, HistoryEntry, HistoryOptions, ImportInput, ImportOptions,
+  ImportReport, Invalidated, MemoryEventName, MemoryEvents, RawMessage, RecallGroup, RecallOptions,
   RemoveOptions, Stats, StreamOptions, Summary,
 } from "./types.js";
 import { WriteOrder } from "./write-order.js";
-
-/**
- * Opens the memory of one user.
- *
- * ```ts
- * const memory = await createMemory({ userId: "alex" });
- * const chat = await memory.conversations.create();
- * await memory.append(chat.id, [{ role: "user", content: "We use port 8471." }]);
- * const context = await memory.buildContext({ conversationId: chat.id, question: "Which port?" });
- * ```
- *
- * @throws `invalid_config` naming the option, `wasm_load_failed`, `wasm_blocked_by_csp`, `wasm_unsupported`, or what the
- * storage reports (`storage_unavailable`, `storage_blocked`, `schema_too_new`, `storage_corrupt`).
- */
-export async function createMemory(options: MemoryOptions = {}): Promise<Memory> {
-  const events = new EventEmitter();
-  const session = new Session(checkOptions(options), (event, payload) => events.emit(event, payload));
-  await session.open();
-  return new Memory(session, events);
-}
 
 /**
  * The memory of one user. Every call rejects with a `MemoryError`; after {@link Memory.close} with `closed`. All can overlap.
@@ -64,7 +41,7 @@ export class Memory {
   /** Streams that have not ended. */
   readonly #streams = new Set<MessageStream>();
 
-  /** @internal Made by {@link createMemory}. */
+  /** @internal Made by `createMemory`. */
   constructor(session: Session, events: EventEmitter) {
     this.#session = session;
     this.#imports = new RunningImports(session);
@@ -341,7 +318,8 @@ export class Memory {
   async export(options: ExportToOptions): Promise<ExportReport>;
   async export(options?: ExportOptions): Promise<Backup>;
   async export(options: ExportOptions | ExportToOptions = {}): Promise<Backup | ExportReport> {
-    return exportFrom(this.#session, options);
+    requireOptions(options, "options");
+    return this.#session.export(options);
   }
 
   /**
@@ -361,7 +339,7 @@ export class Memory {
   /** Figures: what is stored, what it takes, what it has cost. */
   async stats(options: CallOptions = {}): Promise<Stats> {
     const stats = (await this.#session.call("stats", requireOptions(options, "options"), { idempotent: true, signal: options.signal })) as Omit<Stats, "wasmBytes">;
-    return { ...stats, wasmBytes: await wasmMemoryBytes() };
+    return { ...stats, wasmBytes: await this.#session.wasmBytes() };
   }
 
   /**

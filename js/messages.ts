@@ -65,3 +65,14 @@ function refuse(message: string): MemoryError {
 export function withoutScores<Message extends object>({ scores, hits, ...group }: RecallGroup<Message>): RecallGroup<Message> {
   return { ...group, hits: hits.map(({ id, seq, status, score }) => ({ id, seq, status, score })) };
 }
+
+/** A request as the engine reads it. What JSON would turn into `null` or refuse stays wrong, so that the engine tells. */
+export function requestText(request: object): string {
+  try {
+    return JSON.stringify(request, (_key, value: unknown) =>
+      typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value)) ? String(value) : value,
+    );
+  } catch (cause) {
+    throw new MemoryError("invalid_argument", "An option is not plain data.", { cause });
+  }
+}

@@ -1,10 +1,12 @@
 /** Checks what the app gives to `createMemory`, so that a mistake is told at once and by its name. */
 
 import { isWellFormed } from "./arguments.js";
+import { requireThisCopy } from "./copies.js";
 import { MemoryError } from "./errors.js";
 import { defaultStorage } from "./storage.js";
 import { holdKey } from "./storage-key.js";
-import type { Embedder, Encoding, LanguageModel, MemoryOptions, Storage, Tokenizer, VocabularySource } from "./types.js";
+import type { Embedder, Encoding, LanguageModel, MemoryOptions, Storage, Tokenizer } from "./types.js";
+import { vocabularyBytes } from "./vocabularies.js";
 
 /** The vocabularies that ship with the package. */
 export const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base"];
@@ -15,10 +17,10 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof MemoryOptions>([
 const TEXT_ENCODER = new TextEncoder();
 
 /** An embedder with its defaults. */
-type CheckedEmbedder = Embedder & { maxBatchSize: number; maxInputTokens: number; remote: boolean };
+export type CheckedEmbedder = Embedder & { maxBatchSize: number; maxInputTokens: number; remote: boolean };
 
 /** A language model with its defaults. */
-type CheckedLanguageModel = LanguageModel & { remote: boolean };
+export type CheckedLanguageModel = LanguageModel & { remote: boolean };
 
 /** Checked options with their defaults. */
 export interface CheckedOptions {
@@ -31,7 +33,8 @@ export interface CheckedOptions {
   /** Messages are acknowledged before they are on disk, and there is a disk. */
   isRelaxed: boolean;
   clock: () => number;
-  vocabularies: Partial<Record<Encoding, VocabularySource>>;
+  /** Brings the vocabulary of an encoding. */
+  vocabulary: (encoding: Encoding) => Promise<Uint8Array>;
   wasm: MemoryOptions["wasm"];
   onDataLoss: NonNullable<MemoryOptions["onDataLoss"]>;
   storageHint: MemoryOptions["storageHint"];
@@ -79,7 +82,7 @@ export function checkOptions(options: MemoryOptions): CheckedOptions {
     policy: withoutUndefined(policy),
     isRelaxed: storage.kind === "indexeddb" && policy.durability === "relaxed",
     clock,
-    vocabularies,
+    vocabulary: (encoding) => vocabularyBytes(encoding, vocabularies[encoding]),
     wasm: options.wasm,
     onDataLoss,
     storageHint,
@@ -92,7 +95,10 @@ function checkUserId(userId: unknown): string {
 }
 
 function checkStorage(storage: Storage): Storage {
-  if (isObject(storage) && storage.kind === "memory") return storage;
+  if (isObject(storage) && storage.kind === "memory") {
+    requireThisCopy(storage, "Option storage");
+    return storage;
+  }
   if (isObject(storage) && storage.kind === "indexeddb") {
     return storage.key === undefined ? storage : { ...storage, key: holdKey(storage.key) };
   }

@@ -1,6 +1,5 @@
 /** Imports that are running, and stopping them: what is being imported would come back behind an erasure. */
 
-import { toMemoryError } from "./errors.js";
 import type { Session } from "./session.js";
 import type { ImportInput, ImportOptions, ImportReport } from "./types.js";
 
@@ -18,16 +17,13 @@ export class RunningImports {
     return this.#running.size === 0;
   }
 
-  /** Imports, with the code that is loaded for it. */
-  async start(input: ImportInput, options: ImportOptions): Promise<ImportReport> {
-    const { importFiles } = await import("./import/importer.js").catch((cause: unknown) => {
-      throw toMemoryError(cause, "engine_unavailable", "The importer could not be loaded. Serve the package's dist folder whole, and try again.");
-    });
+  /** Imports. */
+  start(input: ImportInput, options: ImportOptions): Promise<ImportReport> {
     const stop = new AbortController();
     const { signal } = options;
     signal?.addEventListener("abort", () => stop.abort(signal.reason), { once: true });
     if (signal?.aborted) stop.abort(signal.reason);
-    const running = importFiles(this.#session, input, { ...options, signal: stop.signal });
+    const running = this.#session.import(input, { ...options, signal: stop.signal });
     this.#running.set(stop, running);
     return running.finally(() => this.#running.delete(stop));
   }

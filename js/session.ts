@@ -4,17 +4,20 @@
  */
 
 import { Barrier } from "./barrier.js";
-import { currentGeneration, guarded, isAlive, loadEngine } from "./engine-instance.js";
+import { noteCopy } from "./copies.js";
+import { currentGeneration, guarded, isAlive, loadEngine, wasmMemoryBytes } from "./engine-instance.js";
 import type { Engine, EngineOptions, MemoryStoreHandle } from "./engine-glue.js";
 import type { StoreLock } from "./store-lock.js";
-import { MemoryError, isMemoryError, toMemoryError } from "./errors.js";
+import { MemoryError, aborted, closed, isMemoryError, toMemoryError, untilAborted } from "./errors.js";
+import { exportFrom, type Backup, type ExportOptions, type ExportReport, type ExportToOptions } from "./export.js";
 import { Host } from "./host.js";
+import { importInto } from "./import-into.js";
 import { tryLock } from "./locks.js";
 import { StorageGuard } from "./storage-guard.js";
+import { requestText } from "./messages.js";
 import type { CheckedOptions } from "./options.js";
 import { TabChannel, type Hint } from "./tab-channel.js";
-import { vocabularyBytes } from "./vocabularies.js";
-import type { Encoding, MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
+import type { Encoding, ImportInput, ImportOptions, ImportReport, MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
 
 /** The engine's methods that take a request and answer with plain data. */
 export type Method = Exclude<keyof Engine, "loadVocabulary" | "free" | "close" | "mark" | "unsynced">;
@@ -29,6 +32,20 @@ export interface CallPolicy {
   after?: Promise<unknown> | undefined;
   /** Gives the call up. */
   signal?: AbortSignal | undefined;
+}
+
+/** What the classes that an app uses ask of the engine: in this thread, or in a worker (`client/remote-session.ts`). */
+export interface Session {
+  /** Calls the engine; the answer is plain data. */
+  call(method: Method, request: object, policy: CallPolicy): Promise<unknown>;
+  /** See `Memory.import`. */
+  import(input: ImportInput, options: ImportOptions): Promise<ImportReport>;
+  /** See `Memory.export`. */
+  export(options: ExportOptions | ExportToOptions): Promise<Backup | ExportReport>;
+  /** Bytes of the engine's memory, that of all memories beside this one included. */
+  wasmBytes(): Promise<number>;
+  /** Closes the engine once `writes` have settled: callbacks are given up, everything is released. */
+  close(writes: Promise<unknown>): Promise<void>;
 }
 
 interface Opened {
@@ -48,8 +65,8 @@ const memoryStores = new WeakMap<MemoryStorage, Map<string, { handle: MemoryStor
 /** How often it is looked whether a lock is free. */
 const LOCK_PAUSE_MS = 50;
 
-/** One memory's hold on the engine. */
-export class Session {
+/** One memory's hold on the engine of this thread. */
+export class EngineSession implements Session {
   readonly #options: CheckedOptions;
   readonly #host: Host;
   readonly #guard: StorageGuard | undefined;
@@ -80,6 +97,7 @@ export class Session {
 
   /** Opens the engine, so that what cannot work is told now. */
   async open(): Promise<void> {
+    noteCopy();
     try {
       await this.#current();
       this.#channel = new TabChannel(this.#options, (hints) => this.#catchUp(hints), this.#host);
@@ -119,14 +137,30 @@ export class Session {
     }
   }
 
-  /** Closes the engine once `writes` have settled: callbacks are given up, everything is released. */
+  import(input: ImportInput, options: ImportOptions): Promise<ImportReport> {
+    return importInto(this, input, options);
+  }
+
+  export(options: ExportOptions | ExportToOptions): Promise<Backup | ExportReport> {
+    return exportFrom(this, options);
+  }
+
+  wasmBytes(): Promise<number> {
+    return wasmMemoryBytes();
+  }
+
+  /** Gives up every callback, and those that are still to come: the memory is about to be closed. */
+  giveUp(): void {
+    this.#host.abort();
+  }
+
   close(writes: Promise<unknown>): Promise<void> {
     this.#closing ??= this.#close(writes);
     return this.#closing;
   }
 
   async #close(writes: Promise<unknown>): Promise<void> {
-    this.#host.abort();
+    this.giveUp();
     await writes;
     const failed = await this.#sync().catch((error: unknown) => error);
     this.#channel?.close();
@@ -180,7 +214,7 @@ export class Session {
     // The instance can have been replaced while this call waited for its turn.
     while (!isAlive(opened.generation)) opened = await this.#current();
     const { engine } = opened;
-    const text = asJson(request);
+    const text = requestText(request);
     const answer = await guarded(() => engine[method](text));
     this.#guard?.touch();
     this.#note(opened);
@@ -263,10 +297,10 @@ export class Session {
 
   /** Loads the vocabulary into this engine, once. Where it cannot be had, counts are estimates and an event says so. */
   #vocabulary(opened: Opened): Promise<void> {
-    const { vocabularies } = this.#options;
     const { encoding } = opened;
     if (encoding === null) return Promise.resolve();
-    opened.vocabulary ??= vocabularyBytes(encoding, vocabularies[encoding])
+    opened.vocabulary ??= this.#options
+      .vocabulary(encoding)
       .then((bytes) => {
         if (isAlive(opened.generation)) return guarded(() => opened.engine.loadVocabulary(encoding, bytes));
         return undefined;
@@ -307,32 +341,4 @@ function memoryLost(lost: number): MemoryError {
     "The engine failed inside, and what this memory held went with it: memoryStorage() does not outlive that. Create the memory anew.",
     { details: { lost } },
   );
-}
-
-/** A request as the engine reads it. What JSON would turn into `null` or refuse stays wrong, so that the engine tells. */
-function asJson(request: object): string {
-  try {
-    return JSON.stringify(request, (_key, value: unknown) =>
-      typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value)) ? String(value) : value,
-    );
-  } catch (cause) {
-    throw new MemoryError("invalid_argument", "An option is not plain data.", { cause });
-  }
-}
-
-function closed(): MemoryError {
-  return new MemoryError("closed", "The memory was closed; create it again to go on.");
-}
-
-/** What a call that was given up rejects with. */
-export function aborted(signal: AbortSignal): MemoryError {
-  return new MemoryError("aborted", "The call was aborted by its signal.", { cause: signal.reason });
-}
-
-function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(aborted(signal));
-    signal.addEventListener("abort", abort, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

@@ -7,6 +7,7 @@ import { guarded, isAlive } from "./engine-instance.js";
 import type { Engine } from "./engine-glue.js";
 import { MemoryError } from "./errors.js";
 import type { CheckedOptions } from "./options.js";
+import { onPageChange } from "./page-life.js";
 import { StorageFiles } from "./storage-files.js";
 import { StorageMarks, type Mark } from "./storage-marks.js";
 import { isEphemeral, isPartitioned } from "./storage-surroundings.js";
@@ -39,8 +40,7 @@ export class StorageGuard {
     this.#marks = new StorageMarks(name, options.userId, options.storageHint);
     this.#onDataLoss = options.onDataLoss;
     this.#emit = emit;
-    const page = globalThis as Partial<Pick<Window, "addEventListener">>;
-    page.addEventListener?.("pagehide", () => this.#save(), { signal: this.#listening.signal });
+    onPageChange(({ kind }) => kind === "pagehide" && this.#save(), this.#listening.signal);
   }
 
   /** To be called with every engine that was opened, before anything is asked of it. Rejects where data was lost, unless the app goes on. */

@@ -1,5 +1,6 @@
 /** The app's key of an encrypted storage. What is secret in it stays out of logs: it is in private fields only. */
 
+import { ofThisCopy, requireThisCopy } from "./copies.js";
 import { MemoryError } from "./errors.js";
 import { PASSPHRASE_ITERATIONS, passphraseBytes } from "./passphrase.js";
 
@@ -16,6 +17,7 @@ export class PassphraseKey {
   constructor(passphrase: string, iterations: number) {
     this.#passphrase = passphrase;
     this.iterations = iterations;
+    ofThisCopy(this);
   }
 
   /** As bytes; how accents were typed does not matter (NFKC). */
@@ -31,6 +33,7 @@ export class RawKey {
 
   constructor(bytes: Uint8Array) {
     this.#bytes = Uint8Array.from(bytes);
+    ofThisCopy(this);
   }
 
   /** A copy. */
@@ -63,6 +66,7 @@ export function passphraseKey(passphrase: string, options: { iterations?: number
 /** A key as an app gives it, checked. */
 export function holdKey(key: unknown): HeldKey {
   if (key instanceof PassphraseKey || key instanceof RawKey) return key;
+  if (typeof key === "object" && key !== null) requireThisCopy(key, "Option storage: the key");
   if (key instanceof Uint8Array) {
     if (key.length === 32) return new RawKey(key);
     throw new MemoryError("invalid_config", "Option storage: a key of bytes must have 32 of them, made at random.");

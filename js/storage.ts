@@ -1,3 +1,4 @@
+import { ofThisCopy } from "./copies.js";
 import { MemoryError } from "./errors.js";
 import { holdKey } from "./storage-key.js";
 import type { IndexedDbStorage, MemoryStorage, Storage, StorageKey } from "./types.js";
@@ -22,7 +23,7 @@ export function indexedDbStorage(options: { name?: string; key?: StorageKey } = 
  * the same object to another `createMemory` opens the same data again.
  */
 export function memoryStorage(): MemoryStorage {
-  return { kind: "memory" };
+  return ofThisCopy({ kind: "memory" });
 }
 
 /** IndexedDB where this platform has one, else memory. */

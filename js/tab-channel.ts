@@ -5,6 +5,7 @@
 
 import { contentHash } from "./content-hash.js";
 import type { CheckedOptions } from "./options.js";
+import { onPageChange } from "./page-life.js";
 
 /** The events that others are told of. What they carry holds ids and figures, never a user's text. */
 const KINDS = ["append", "stream", "compaction", "conversation", "fact", "storage"] as const;
@@ -49,19 +50,13 @@ export class TabChannel {
     this.#receive = receive;
     this.#locks = locks;
     this.#open();
-    const { signal } = this.#listening;
-    const page = globalThis as Partial<Pick<Window, "addEventListener">>;
-    // A page that may come back from the browser's cache hears nothing meanwhile. A channel would keep it out of there.
-    page.addEventListener?.("pagehide", ({ persisted }) => persisted && this.#shut(), { signal });
-    page.addEventListener?.(
-      "pageshow",
-      ({ persisted }) => {
-        if (!persisted) return;
-        this.#open();
-        this.#take({ kind: "storage", state: "resumed" });
-      },
-      { signal },
-    );
+    onPageChange(({ kind, isKept }) => {
+      // A page that may come back from the browser's cache hears nothing meanwhile. A channel would keep it out of there.
+      if (isKept && kind === "pagehide") this.#shut();
+      if (!isKept || kind !== "pageshow") return;
+      this.#open();
+      this.#take({ kind: "storage", state: "resumed" });
+    }, this.#listening.signal);
   }
 
   /** Tells the others, where it is an event for them. */

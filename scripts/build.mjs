@@ -120,12 +120,13 @@ function writeInlineChunk() {
 async function buildTypeScript() {
   await step(
     "Compile the TypeScript",
-    { inputs: ["js", "tsconfig.json", "package-lock.json", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts", "dist/import/importer.js", "dist/import/import-reader.js", "dist/import/import-worker-inline.js", "dist/backup/exporter.js", "dist/backup/restorer.js"] },
+    { inputs: ["js", "tsconfig.json", "package-lock.json", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts", "dist/import/importer.js", "dist/import/import-reader.js", "dist/import/import-worker-inline.js", "dist/client/index.js", "dist/worker/index.js", "dist/backup/exporter.js", "dist/backup/restorer.js"] },
     async () => {
       removeCompiled();
       await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
       await stripComments();
-      // First, as it needs a part of the importer that is bundled away.
+      // In this order: each needs parts that the next bundles away.
+      await bundleWorker();
       await bundleBackup();
       await bundleImporter();
       copyFileSync(join(ROOT, "js/engine-glue.d.ts"), join(DIST, "engine-glue.d.ts"));
@@ -152,8 +153,7 @@ async function stripComments() {
 async function bundleImporter() {
   const { build } = await import("esbuild");
   const folder = join(DIST, "import");
-  const licence = readFileSync(join(ROOT, "node_modules/@zip.js/zip.js/LICENSE"), "utf8");
-  const banner = { js: `/*! This file contains zip.js (https://github.com/gildas-lormeau/zip.js).\n${licence.trim()}\n*/` };
+  const banner = zipLicence();
   const shared = { bundle: true, target: "es2022", minify: true, legalComments: "none", write: false };
   const bundled = async (entry, options) => (await build({ ...shared, ...options, entryPoints: [join(folder, entry)] })).outputFiles[0].text;
   const importer = await bundled("importer.js", { format: "esm", external: ["../errors.js", "../arguments.js", "./import-reader.js", "./import-worker-inline.js", "../backup/restorer.js"] });
@@ -165,6 +165,38 @@ async function bundleImporter() {
   writeFileSync(join(folder, "import-reader.js"), reader);
   writeFileSync(join(folder, "import-worker.js"), worker);
   writeFileSync(join(folder, "import-worker-inline.js"), `export const code = ${JSON.stringify(worker)};\n`);
+}
+
+/**
+ * The worker with the engine is one file that loads nothing by itself: bundlers build workers without splitting them, and find
+ * no files from there. The page compiles the engine and gives it; imports are read in this worker, so it needs no other.
+ */
+async function bundleWorker() {
+  const { build } = await import("esbuild");
+  const folder = join(DIST, "worker");
+  const instead = { "wasm-loader.js": join(folder, "given-engine.js"), "import-worker-inline.js": undefined };
+  const plugin = {
+    name: "the page gives the engine",
+    setup(build) {
+      build.onResolve({ filter: /(wasm-loader|import-worker-inline)\.js$/ }, ({ path }) => {
+        const file = instead[path.split("/").at(-1)];
+        return file === undefined ? { path, namespace: "absent" } : { path: file };
+      });
+      build.onLoad({ filter: /./, namespace: "absent" }, () => ({ contents: "" }));
+    },
+  };
+  const options = { bundle: true, format: "esm", target: "es2022", minify: true, legalComments: "none", write: false, banner: zipLicence() };
+  const { outputFiles } = await build({ ...options, entryPoints: [join(folder, "index.js")], plugins: [plugin] });
+  const [{ text }] = outputFiles;
+  if (/\bimport\s*\(\s*["'`]|new URL\([^)]*import\.meta/.test(text)) throw new Stop("The worker's file must load nothing by itself: see bundleWorker in scripts/build.mjs.");
+  for (const name of readdirSync(folder).filter((each) => !each.startsWith("index."))) rmSync(join(folder, name));
+  writeFileSync(join(folder, "index.js"), text);
+}
+
+/** The zip library's licence, for each file that it is built into. */
+function zipLicence() {
+  const licence = readFileSync(join(ROOT, "node_modules/@zip.js/zip.js/LICENSE"), "utf8");
+  return { js: `/*! This file contains zip.js (https://github.com/gildas-lormeau/zip.js).\n${licence.trim()}\n*/` };
 }
 
 /** What exports and imports backups is loaded when an app does so; what encrypts, when it wants that. */

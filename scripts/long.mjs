@@ -29,6 +29,11 @@ const PARTS = {
     runs: 20,
     run: ({ runs }) => testBrowser("lifecycle", { KILLS: String(runs) }, "killed in an upgrade"),
   },
+  leaks: {
+    say: "Memories opened and closed, in the page and through a worker, and nothing left",
+    runs: 200,
+    run: ({ runs }) => testBrowser("leaks", { CYCLES: String(runs) }),
+  },
   erasure: {
     say: "Erasing at any moment of what else is under way",
     runs: 1_000,

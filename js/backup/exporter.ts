@@ -1,7 +1,7 @@
 /** Exports a memory into one file: reads it out of the engine page by page, and packs it as it comes. */
 
-import { MemoryError, isMemoryError } from "../errors.js";
-import { aborted, type Session } from "../session.js";
+import { MemoryError, aborted, isMemoryError } from "../errors.js";
+import type { Session } from "../session.js";
 import type { Backup, ExportOptions, ExportProgress, ExportReport, ExportSkipped, ExportToOptions } from "../types.js";
 import { BackupWriter } from "./backup-writer.js";
 

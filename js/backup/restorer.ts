@@ -1,7 +1,8 @@
 /** Imports a backup: checks the whole file first, then hands it to the engine, which shows everything at once or nothing. */
 
+import { aborted } from "../errors.js";
 import { MAX_EXPANDED_BYTES } from "../import/limits.js";
-import { aborted, type Session } from "../session.js";
+import type { Session } from "../session.js";
 import type { ImportOptions, ImportProgress, ImportReport, ImportSkipped } from "../types.js";
 import { backupLines, isEncrypted, type BackupFile } from "./backup-reader.js";
 

@@ -1,7 +1,7 @@
 /** Imports files into a memory: reads them in a worker where one can be made, and stores what comes from there. */
 
 import { MemoryError } from "../errors.js";
-import type { Session } from "../session.js";
+import type { EngineSession, Session } from "../session.js";
 import type { ImportInput, ImportOptions, ImportProgress, ImportReport, ImportSource } from "../types.js";
 import { isBackup } from "./backup-mark.js";
 import type { GivenFile } from "./export-file.js";
@@ -19,7 +19,7 @@ const WORKER_START_MS = 3_000;
 const GATHERED_BYTES = 8 * 1024 * 1024;
 
 /** See `Memory.import`. */
-export async function importFiles(session: Session, input: ImportInput, options: ImportOptions): Promise<ImportReport> {
+export async function importFiles(session: EngineSession, input: ImportInput, options: ImportOptions): Promise<ImportReport> {
   const { source, maxBytes, signal } = checked(options);
   const read: ReadOptions = { source, maxBytes };
   throwIfAborted(signal);

@@ -28,6 +28,7 @@ test("the tarball holds what a user needs and nothing else", async () => {
     /^dist\/engine\.wasm$/, /^dist\/[a-z-]+(\.d)?\.[jt]s$/, /^dist\/types\/[a-z-]+(\.d)?\.[jt]s$/,
     /^dist\/adapters\/([a-z-]+\/)?[a-z-]+(\.d)?\.[jt]s$/,
     /^dist\/import\/(importer|import-reader|import-worker|import-worker-inline)\.js$/,
+    /^dist\/client\/[a-z-]+(\.d)?\.[jt]s$/, /^dist\/worker\/index(\.d)?\.[jt]s$/,
     /^dist\/backup\/(exporter|restorer|encrypted-file)\.js$/,
     /^dist\/vocabularies\/[a-z0-9_]+\.bin\.gz$/, /^dist\/static-minilm-256\.(bin|NOTICE)$/,
   ];
@@ -48,7 +49,7 @@ test("the package asks for nothing when it is installed or run", () => {
 });
 
 test("what is built in from others keeps its licence", () => {
-  for (const file of ["import/import-reader.js", "import/import-worker.js", "import/import-worker-inline.js"]) {
+  for (const file of ["import/import-reader.js", "import/import-worker.js", "import/import-worker-inline.js", "worker/index.js"]) {
     const text = readFileSync(new URL(`../../dist/${file}`, import.meta.url), "utf8");
     assert.match(text, /zip\.js/, file);
     assert.match(text, /Redistributions in binary form must reproduce the above copyright/, file);
