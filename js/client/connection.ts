@@ -1,6 +1,7 @@
 /** A client's connection to its worker: made, watched, and over when the worker is. */
 
 import { MemoryError } from "../errors.js";
+import { onPageChange } from "../page-life.js";
 import { Line, type Answers, type Ears } from "./line.js";
 import { PROTOCOL, type AskedOfPage, type AskedOfWorker, type Connect, type ToldToPage, type ToldToWorker } from "./protocol.js";
 
@@ -34,6 +35,7 @@ export class Connection {
   /** It was made for this connection. */
   readonly #isOwn: boolean;
   readonly #listening = new AbortController();
+  readonly #lock = `throughline:worker:${crypto.randomUUID()}`;
   readonly #ready: Promise<void>;
 
   constructor(source: WorkerSource, { answers, ears }: Reactions) {
@@ -43,8 +45,7 @@ export class Connection {
     let ready: (version: number) => void = () => undefined;
     const version = new Promise<number>((resolve) => (ready = resolve));
     this.line = new Line(port1, answers, { ...ears, ready }, true);
-    this.#watch(port1);
-    const connect: Connect = { throughline: "connect", port: port2 };
+    const connect: Connect = { throughline: "connect", port: port2, lock: this.#lock };
     this.#worker.postMessage(connect, [port2]);
     this.#ready = this.#started(version);
     this.#ready.catch(() => undefined);
@@ -57,6 +58,7 @@ export class Connection {
 
   /** Ends it; a worker that was made for it too. What is waited for rejects with `error`. */
   end(error: MemoryError): void {
+    if (!this.hasEnded) this.line.tell("end", undefined);
     this.hasEnded = true;
     this.#listening.abort();
     this.line.end(error);
@@ -79,19 +81,31 @@ export class Connection {
     try {
       const found = await Promise.race([version, failed]);
       if (found !== PROTOCOL) throw unavailable("The worker is of another version of the package: build and serve page and worker from one.", false);
+      this.#watch();
     } catch (error) {
       this.end(error as MemoryError);
       throw error;
     }
   }
 
-  /** Notices that the worker has ended: nobody says so when it is terminated. */
-  #watch(port: MessagePort): void {
-    const over = (): void => this.end(workerEnded());
+  /** Notices that the worker has ended. Node tells; of a browser's worker only its lock does. */
+  #watch(): void {
     const { signal } = this.#listening;
-    // Where ports tell that their other end is gone (Chromium, Node), they do.
-    port.addEventListener("close", over, { signal });
-    listen(this.#worker, "exit", over, signal);
+    listen(this.#worker, "exit", () => this.end(workerEnded()), signal);
+    const { locks } = (globalThis as { navigator?: { locks?: LockManager } }).navigator ?? {};
+    if (locks === undefined) return;
+    let waiting = new AbortController();
+    const wait = (): void => {
+      const { signal: given } = (waiting = new AbortController());
+      locks.request(this.#lock, { signal: given }, () => this.end(workerEnded())).catch(() => undefined);
+    };
+    wait();
+    signal.addEventListener("abort", () => waiting.abort(), { once: true });
+    // Who waits for a lock may be kept out of the browser's cache.
+    onPageChange(({ kind, isKept }) => {
+      if (isKept && kind === "pagehide") waiting.abort();
+      else if (isKept && kind === "pageshow") wait();
+    }, signal);
   }
 }
 

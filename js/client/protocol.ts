@@ -16,6 +16,8 @@ export const PROTOCOL = 1;
 export interface Connect {
   throughline: "connect";
   port: MessagePort;
+  /** Name of a lock that the worker holds as long as it serves: whoever gets it knows that the worker has ended. */
+  lock: string;
 }
 
 /** By the name of a question: what is given with it, and what is answered. */
@@ -38,6 +40,8 @@ export interface ToldToWorker {
   page: PageChange;
   /** The memory is about to be closed: no callback is answered any more. */
   giveUp: undefined;
+  /** The page has let go of this memory. */
+  end: undefined;
 }
 
 /** What the worker asks the page: the app's callbacks. */

@@ -12,7 +12,8 @@ interface NodeWorkerThreads {
 
 function serve(message: unknown): void {
   if (typeof message === "object" && message !== null && (message as Partial<Connect>).throughline === "connect") {
-    new ServedMemory((message as Connect).port);
+    const { port, lock } = message as Connect;
+    new ServedMemory(port, lock);
   }
 }
 

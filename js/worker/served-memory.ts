@@ -23,7 +23,9 @@ export class ServedMemory {
   #session: EngineSession | undefined;
   #now = 0;
 
-  constructor(port: MessagePort) {
+  #release = (): void => undefined;
+
+  constructor(port: MessagePort, lock: string) {
     this.#line = new Line<AskedOfPage, ToldToPage, AskedOfWorker, ToldToWorker>(
       port,
       {
@@ -34,15 +36,30 @@ export class ServedMemory {
         wasmBytes: () => this.#opened().wasmBytes(),
         close: () => this.#close(),
       },
-      { now: (now) => (this.#now = now), page: tellPageChange, giveUp: () => this.#session?.giveUp() },
+      { now: (now) => (this.#now = now), page: tellPageChange, giveUp: () => this.#session?.giveUp(), end: () => this.#end() },
       false,
     );
-    // The page has let go of the memory without closing it.
-    port.addEventListener("close", () => {
-      this.#line.end(closed());
-      void this.#close().catch(() => undefined);
-    });
-    this.#line.tell("ready", PROTOCOL);
+    port.addEventListener("close", () => this.#end());
+    void this.#hold(lock);
+  }
+
+  /** Holds the lock that tells that this worker lives, and says that it is ready. */
+  async #hold(name: string): Promise<void> {
+    const { locks } = (globalThis as { navigator?: { locks?: LockManager } }).navigator ?? {};
+    const ready = (): void => this.#line.tell("ready", PROTOCOL);
+    const held = (): Promise<void> => {
+      ready();
+      return new Promise((release) => (this.#release = release));
+    };
+    if (locks === undefined) ready();
+    else await locks.request(name, held).catch(ready);
+  }
+
+  /** The page has let go of the memory, maybe without closing it. */
+  #end(): void {
+    this.#release();
+    this.#line.end(closed());
+    void this.#close().catch(() => undefined);
   }
 
   async #open(wire: WireOptions): Promise<undefined> {
