@@ -155,13 +155,15 @@ test("where a worker ends, another one goes on: what can be done twice is, nothi
     await memory.conversations.create({ id: "c" });
     const kill = () => globalThis.workers.at(-1).terminate();
     for (let round = 0; round < 5; round += 1) {
+      await memory.conversations.get("c");
       const appended = [0, 1, 2].map((n) => memory.append("c", { role: "user", content: `${round} ${n}` }));
       await new Promise((resolve) => setTimeout(resolve, round * 3));
       kill();
       await Promise.all(appended);
     }
+    await memory.conversations.get("c");
     const fact = memory.facts.add({ fact: "Likes tea" });
-    await new Promise((resolve) => setTimeout(resolve));
+    await Promise.resolve();
     kill();
     const added = await globalThis.code(fact);
     const contents = (await memory.history("c")).map(({ content }) => content);
