@@ -264,13 +264,30 @@ export interface Receipt {
   heldBack: boolean;
 }
 
-/** A position after which the prompt is likely to differ in the next turn. */
+/**
+ * A position after which the prompt is likely to differ in the next turn, or in another conversation: where a provider's
+ * prompt cache can be told to stop. Up to it the prompt is byte for byte what the call before sent, until a compaction or an
+ * edit of memory.
+ */
 export interface CacheBreakpoint {
-  /** The end of the system text, or of the message at `messageIndex`. */
-  after: "system" | "history";
-  /** Index into `messages`, for `"history"`. */
+  /**
+   * - `"memory"`: the end of the app's prompt and of what is remembered about the user, which all conversations share. It is
+   *   there only where something follows it in `system`.
+   * - `"system"`: the end of the system text.
+   * - `"earlier"`: the end of the message in front of the history's last turn: what was `"history"` one turn before. A cache
+   *   that looks back only so many blocks (Anthropic's 20) finds it however many calls that turn made.
+   * - `"history"`: the end of the message in front of the newest turn. What comes behind it, the question with what was found
+   *   for it, is sent once, so a cache for it would be paid and never read.
+   */
+  after: "memory" | "system" | "earlier" | "history";
+  /**
+   * How much of `system` is in front of it, for `"memory"` and `"system"`: `system.slice(0, systemLength)`. For marks in the
+   * middle of the system text send it in pieces; what is between two positions begins with the blank line that parts them.
+   */
+  systemLength?: number;
+  /** Index into `messages`, for `"earlier"` and `"history"`: the mark goes on the message's last block that may have one. */
   messageIndex?: number;
-  /** Tokens up to and including this position. */
+  /** Tokens up to and including this position, those of tool definitions, which come first, too. */
   tokens: number;
 }
 
@@ -285,7 +302,17 @@ export interface Context<Message extends object = RawMessage> {
   system: string;
   /** The messages, in the format asked for: the items of OpenAI Responses' `input`, Gemini's `contents`. */
   messages: Message[];
-  /** Where the provider's prompt cache can be told to stop, in order. */
+  /**
+   * Where the provider's prompt cache can be told to stop, in the order of the prompt: four at most, which is what providers
+   * allow. Positions are left out where no model of the profile's provider keeps anything so short (Anthropic, OpenAI and the
+   * AI SDK 1,024 tokens, Gemini 2,048); models that ask for more (4,096) are for the caller to know, by `tokens`.
+   *
+   * - Anthropic: a `cache_control` on each position, never on a thinking block.
+   * - OpenAI: nothing is to be done; models from GPT-5.6 on, which charge for what is written to the cache, take a
+   *   `prompt_cache_breakpoint` at each.
+   * - Gemini: nothing is to be done; an explicit cache holds `system` and the messages up to `"history"` or `"earlier"`.
+   * - In the page (WebLLM, Prompt API) and with local servers: nothing; `"history"` is how far they need not read again.
+   */
   cacheBreakpoints: CacheBreakpoint[];
   /** Tokens of the whole prompt, as `receipt.tokens.total`. */
   tokens: number;

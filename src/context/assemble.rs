@@ -2,9 +2,9 @@
 
 use super::evidence::{self, EvidenceDocument, EvidenceGroup};
 use super::fill::{self, Filled};
+use super::prefix::{cache_breakpoints, prefix_hash, prefix_tokens};
 use super::receipt::{
-    CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, SentReference,
-    TokenReport,
+    Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, SentReference, TokenReport,
 };
 use super::tool_results::NewestTurn;
 use crate::error::{Code, Error, Result};
@@ -106,15 +106,15 @@ pub struct ContextInput<'a> {
 }
 
 /// The rendered prompt before its receipt.
-struct Prompt {
-    system: String,
-    messages: Vec<Counted>,
+pub(super) struct Prompt {
+    pub(super) system: String,
+    pub(super) messages: Vec<Counted>,
     /// Index of the message that opens the newest turn.
-    turn_start: usize,
+    pub(super) turn_start: usize,
     repairs: Vec<serde_json::Value>,
     folded: Option<Folded>,
     evidence_tokens: u32,
-    total: u32,
+    pub(super) total: u32,
 }
 
 /// System text that went into the first user message, for want of a system role (R13).
@@ -127,11 +127,11 @@ struct Folded {
 }
 
 /// A rendered message with its tokens, overhead included.
-struct Counted {
-    json: String,
-    seqs: Vec<Seq>,
+pub(super) struct Counted {
+    pub(super) json: String,
+    pub(super) seqs: Vec<Seq>,
     role: &'static str,
-    tokens: u32,
+    pub(super) tokens: u32,
 }
 
 /// Tokens of a message as it is stored, whoever will be sent it, without the per-message overhead, and what of them may be
@@ -307,9 +307,13 @@ fn boundary_number(input: &ContextInput<'_>) -> u32 {
 }
 
 fn system_text(input: &ContextInput<'_>) -> String {
-    let parts =
-        [&input.system, &input.memory, &input.episodes, &input.summary, &input.notes_kept].map(|part| &part.text);
-    parts.into_iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
+    joined(&[&input.system, &input.memory, &input.episodes, &input.summary, &input.notes_kept])
+}
+
+/// Parts of the system text as they stand in it.
+pub(super) fn joined(parts: &[&SystemPart]) -> String {
+    let texts = parts.iter().map(|part| part.text.as_str()).filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Groups in the order in which they were said: what the model reads is a history, not a ranking.
@@ -534,32 +538,4 @@ fn message_item(input: &ContextInput<'_>, message: &Counted, tokens: u32, reason
         reason,
         ..Item::default()
     }
-}
-
-/// Hash of the system text and the first message of the recent window, each ended by a zero byte. What stands
-/// between that message and the newest turn is only ever appended to, so two prompts of equal hash share their prefix.
-fn prefix_hash(prompt: &Prompt) -> String {
-    let texts = std::iter::once(&prompt.system)
-        .chain(prompt.messages.iter().take(prompt.turn_start.min(1)).map(|message| &message.json));
-    let bytes = texts.flat_map(|text| text.bytes().chain(std::iter::once(0)));
-    format!("{:016x}", crate::hash::fnv1a(bytes))
-}
-
-/// Tokens in front of the newest turn.
-fn prefix_tokens(input: &ContextInput<'_>, prompt: &Prompt) -> u32 {
-    let newest: u32 = prompt.messages.iter().skip(prompt.turn_start).map(|message| message.tokens).sum();
-    prompt.total - newest - input.overhead.per_request_tokens
-}
-
-fn cache_breakpoints(input: &ContextInput<'_>, prompt: &Prompt) -> Vec<CacheBreakpoint> {
-    let mut breakpoints = Vec::new();
-    let prefix = prefix_tokens(input, prompt);
-    let history: u32 = prompt.messages.iter().take(prompt.turn_start).map(|message| message.tokens).sum();
-    if !prompt.system.is_empty() {
-        breakpoints.push(CacheBreakpoint { after: "system", message_index: None, tokens: prefix - history });
-    }
-    if let Some(index) = prompt.turn_start.checked_sub(1) {
-        breakpoints.push(CacheBreakpoint { after: "history", message_index: Some(index), tokens: prefix });
-    }
-    breakpoints
 }

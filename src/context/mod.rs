@@ -11,6 +11,7 @@ pub mod budget;
 pub mod evidence;
 mod fill;
 mod passages;
+mod prefix;
 pub mod receipt;
 mod tool_results;
 
@@ -20,6 +21,7 @@ pub use assemble::{
 pub use budget::{Demand, GroupSize, Room, recent_start};
 pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage, day};
 pub use receipt::{
-    Context, Dropped, Item, MessageRange, Receipt, Reduced, RetrievalReport, Section, SentReference, TokenReport,
+    CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, Reduced, RetrievalReport, Section, SentReference,
+    TokenReport,
 };
 pub use tool_results::{first_full_group, shorten_old, shortest_turn};

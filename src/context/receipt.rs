@@ -12,7 +12,7 @@ pub struct Context {
     pub system: String,
     /// The messages in the format asked for, each as JSON text; the last one holds the question.
     pub messages: Vec<String>,
-    /// Where a provider's prompt cache may be told to stop, in order.
+    /// Where a provider's prompt cache may be told to stop, in order; four at most.
     pub cache_breakpoints: Vec<CacheBreakpoint>,
     /// Tokens of the whole as sent; the same as `receipt.tokens.total`.
     pub tokens: u32,
@@ -20,16 +20,21 @@ pub struct Context {
     pub receipt: Receipt,
 }
 
-/// A position after which the prompt is likely to differ in the next turn.
+/// A position after which the prompt is likely to differ in the next turn or in another conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheBreakpoint {
-    /// `system`: the end of the system text; `history`: the end of the message at `message_index`.
+    /// `memory`: the end of the app's prompt and of what is remembered about the user, which conversations share;
+    /// `system`: the end of the system text; `earlier`: the end of the message in front of the last turn of the history,
+    /// which was `history` one turn before; `history`: the end of the message in front of the newest turn.
     pub after: &'static str,
-    /// Index into `messages` for `history`.
+    /// How much of the system text is in front of it, in UTF-16 code units, for `memory` and `system`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_length: Option<usize>,
+    /// Index into `messages` for `earlier` and `history`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_index: Option<usize>,
-    /// Tokens up to and including this position.
+    /// Tokens up to and including this position, those of tool definitions too.
     pub tokens: u32,
 }
 

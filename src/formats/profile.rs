@@ -72,6 +72,9 @@ pub(super) struct Rules {
     /// Kinds of media that may be sent; others become a note (R22).
     pub media: &'static [&'static str],
     pub costs: MediaCosts,
+    /// The start of a prompt is not kept in the provider's cache where it is shorter than this, in tokens, with the model
+    /// that keeps the shortest. 0: not known, or any length.
+    pub cached_from_tokens: u32,
 }
 
 /// An image of 1,024 x 1,024 at high detail is 85 + 4 x 170, at low detail 85 (OpenAI, "Images and vision", GPT-4o);
@@ -98,6 +101,7 @@ const COMMON: Rules = Rules {
     is_plain_text: false,
     media: ALL_MEDIA,
     costs: ANY_COSTS,
+    cached_from_tokens: 0,
 };
 
 /// In the order of [`Profile`].
@@ -107,6 +111,7 @@ const RULES: [Rules; 9] = [
         formats: &[Format::OpenAi, Format::AiSdkModel, Format::AiSdkUi, Format::LangChain],
         system: SystemPlace::Anywhere,
         costs: OPENAI_COSTS,
+        cached_from_tokens: 1_024,
         ..COMMON
     },
     Rules {
@@ -114,6 +119,7 @@ const RULES: [Rules; 9] = [
         formats: &[Format::OpenAiResponses, Format::AiSdkModel, Format::AiSdkUi, Format::LangChain],
         system: SystemPlace::Anywhere,
         costs: OPENAI_COSTS,
+        cached_from_tokens: 1_024,
         ..COMMON
     },
     Rules {
@@ -121,12 +127,14 @@ const RULES: [Rules; 9] = [
         formats: &[Format::Anthropic, Format::AiSdkModel, Format::AiSdkUi, Format::LangChain],
         system: SystemPlace::Separate,
         costs: ANTHROPIC_COSTS,
+        cached_from_tokens: 1_024,
         ..COMMON
     },
     Rules {
         name: "gemini",
         formats: &[Format::Gemini, Format::OpenAi, Format::AiSdkModel, Format::AiSdkUi, Format::LangChain],
         costs: GEMINI_COSTS,
+        cached_from_tokens: 2_048,
         ..COMMON
     },
     Rules {
@@ -148,7 +156,13 @@ const RULES: [Rules; 9] = [
         media: &[],
         ..COMMON
     },
-    Rules { name: "ai-sdk", formats: &[Format::AiSdkModel, Format::AiSdkUi], system: SystemPlace::Separate, ..COMMON },
+    Rules {
+        name: "ai-sdk",
+        formats: &[Format::AiSdkModel, Format::AiSdkUi],
+        system: SystemPlace::Separate,
+        cached_from_tokens: 1_024,
+        ..COMMON
+    },
 ];
 
 impl Profile {
@@ -223,6 +237,12 @@ impl Profile {
     #[must_use]
     pub fn system_place(self) -> SystemPlace {
         self.rules().system
+    }
+
+    /// Shortest start of a prompt that its provider's cache can keep, in tokens.
+    #[must_use]
+    pub fn cached_from_tokens(self) -> u32 {
+        self.rules().cached_from_tokens
     }
 
     pub(super) fn rules(self) -> &'static Rules {
