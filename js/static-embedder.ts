@@ -30,8 +30,11 @@ export interface StaticEmbedderOptions {
 
 /** An embedder in the shape that `createMemory` takes. */
 export interface StaticEmbedder {
+  /** Names the table: vectors of another one are never compared with its. */
   readonly id: "static-minilm-256";
+  /** Length of every vector. */
   readonly dimensions: 256;
+  /** Nothing leaves the device. */
   readonly remote: false;
   /** Most texts that the engine gives in one call; more work all the same. */
   readonly maxBatchSize: number;
@@ -49,9 +52,11 @@ export type StaticEmbedderErrorCode = "embedding_failed" | "invalid_argument" | 
 
 /** A failure of the embedder. `isMemoryError` knows it; the message never holds a user's text. */
 export class StaticEmbedderError extends Error {
+  /** What failed. */
   readonly code: StaticEmbedderErrorCode;
   /** Whether the same call can succeed later. */
   readonly retryable: boolean;
+  /** Always left out. */
   readonly details: undefined = undefined;
 
   constructor(code: StaticEmbedderErrorCode, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {

@@ -9,6 +9,7 @@ const MOST_ITERATIONS = 100_000_000;
 
 /** A passphrase from which the key of a storage is made. Made by {@link passphraseKey}. */
 export class PassphraseKey {
+  /** Tells it from other keys. */
   readonly kind = "passphrase";
   /** Rounds of PBKDF2 for a storage that is new; one that is there tells its own. */
   readonly iterations: number;

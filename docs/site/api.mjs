@@ -68,6 +68,12 @@ export class ApiReference {
     return [...grouped(named, ({ name }) => name)].map(([name, all]) => ({ name, throws: all.map(({ throws }) => throws).join(" ") }));
   }
 
+  /** What has no comment of its own: exports, and their fields and methods, but for adapters, whose fields are often another library's. */
+  get undocumented() {
+    return this.#pages.flatMap(({ declarations }) => declarations.flatMap((each) => [each, ...(isOfAdapter(each) ? [] : (each.children ?? []))]))
+      .filter((each) => each.name !== "constructor" && commentOf(each) === undefined).map((each) => each.getFullName());
+  }
+
   /** The pages, written. `uses`: pages with an example of an entry, by its name. */
   pages(uses) {
     const written = this.#pages.map((page) => this.#write(page, uses.get(page.entry) ?? []));
@@ -77,7 +83,8 @@ export class ApiReference {
   #place({ name, source, module }) {
     const [main, ...others] = this.#split(name, source, module);
     const about = aboutFile(source);
-    this.#pages.push({ ...main, entry: name, about, others }, ...others.map((other) => ({ ...other, about: aboutFile(other.source), others: [] })));
+    const again = (module.children ?? []).filter((child) => child.kindOf(ReflectionKind.Reference)).map((child) => child.getTargetReflectionDeep());
+    this.#pages.push({ ...main, entry: name, about, others, again }, ...others.map((other) => ({ ...other, about: aboutFile(other.source), others: [], again: [] })));
     for (const { file, declarations } of [main, ...others]) {
       for (const declaration of declarations) {
         this.#remember(declaration, declaration.name, `${file}#${declaration.name}`);
@@ -116,7 +123,7 @@ export class ApiReference {
     };
   }
 
-  #write({ file, title, label, isInner, about, entry, declarations, others }, uses) {
+  #write({ file, title, label, isInner, about, entry, declarations, others, again }, uses) {
     const writer = new TypeWriter((reflection) => {
       const address = this.#addresses.get(reflection.id);
       return address === undefined ? undefined : relativeTo(file, address);
@@ -129,6 +136,7 @@ export class ApiReference {
       this.#text(about, file),
       uses.length === 0 ? "" : `<p>Used in ${links(uses)}.</p>`,
       others.length === 0 ? "" : `<p>Its types: ${links(others)}.</p>`,
+      again.length === 0 ? "" : `<p>It exports ${again.map((each) => writer.reference(each.name, each)).join(", ")} as well.</p>`,
       ...body,
     ];
     return { file, title, label, isInner, group: "Reference", headings, html: html.filter((part) => part !== "").join("\n") };
@@ -155,8 +163,7 @@ export class ApiReference {
     // A class that is exported as a type alone counts as an interface.
     const methods = isPlainType(declaration) ? [] : members.filter(({ signatures }) => signatures !== undefined);
     const fields = members.filter((each) => !methods.includes(each)).map((child) => {
-      const comment = child.comment ?? child.signatures?.[0]?.comment ?? child.getSignature?.comment ?? child.type?.declaration?.signatures?.[0]?.comment;
-      return `<dt id="${declaration.name}.${child.name}"><code>${writer.member(child)}</code></dt>\n<dd>${this.#comment(comment, file)}</dd>`;
+      return `<dt id="${declaration.name}.${child.name}"><code>${writer.member(child)}</code></dt>\n<dd>${this.#comment(commentOf(child), file)}</dd>`;
     });
     const list = fields.length === 0 ? [] : [`<dl class="fields">\n${fields.join("\n")}\n</dl>`];
     return [...list, ...methods.map((method) => {
@@ -201,9 +208,18 @@ function literalsOf({ name, type }) {
   return type?.type === "union" && type.types.every((each) => each.type === "literal") ? type.types.map(({ value }) => value) : [];
 }
 
+/** The comment of an export, a field or a method, wherever it stands. */
+function commentOf({ comment, signatures, getSignature, type }) {
+  return comment ?? signatures?.find((each) => each.comment !== undefined)?.comment ?? getSignature?.comment ?? type?.declaration?.signatures?.[0]?.comment;
+}
+
 /** `keyof typeof` something that is not exported: says nothing to a reader. */
 function isKeysOfInner(type) {
   return type?.type === "typeOperator" && type.target.type === "query" && type.target.queryType.reflection === undefined;
+}
+
+function isOfAdapter(declaration) {
+  return (declaration.sources?.[0]?.fullFileName ?? "").startsWith(join(ROOT, "js/adapters"));
 }
 
 function isPlainType(declaration) {
@@ -246,7 +262,9 @@ function aboutFile(source) {
   return comment === undefined ? "" : comment.replaceAll(/^\s*\* ?/gm, "").replaceAll(/\{@link ([^}]+)\}/g, "`$1`").trim();
 }
 
+/** The first sentence, without the entry's name in front of it. */
 function firstSentence(text) {
-  return /^[\s\S]*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, ".") ?? text;
+  const own = text.replace(/^(?:`[^`]+`|Throughline): /, "");
+  const [sentence] = /^[\s\S]*?\.(?=\s|$)/.exec(own) ?? [own];
+  return `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}`;
 }
-

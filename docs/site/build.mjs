@@ -15,7 +15,7 @@ const SCRIPTS = ["search.js", "search-index.js"];
 
 /**
  * @param {string} folder Is made anew.
- * @returns {Promise<{ pages: { file: string, html: string }[] }>}
+ * @returns {Promise<{ undocumented: string[], pages: { file: string, html: string }[] }>} `undocumented`: what has no comment.
  * @throws {Stop} naming every link that leads nowhere.
  */
 export async function buildSite(folder) {
@@ -35,7 +35,7 @@ export async function buildSite(folder) {
   for (const name of SCRIPTS) copyInto(folder, name, join(import.meta.dirname, name));
   copyInto(folder, "icon.svg", join(ROOT, "www/icon.svg"));
   copyPackage(join(folder, "throughline"));
-  return { pages: pages.map(({ file }) => ({ file, html: readFileSync(join(folder, file), "utf8") })) };
+  return { undocumented: reference.undocumented, pages: pages.map(({ file }) => ({ file, html: readFileSync(join(folder, file), "utf8") })) };
 }
 
 function withHtml(page, markdown) {

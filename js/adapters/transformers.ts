@@ -5,8 +5,11 @@ import type { Embedder } from "../types/options.js";
 
 /** A tensor, as far as it is read. */
 export interface TensorLike {
+  /** The numbers, row after row. */
   readonly data: unknown;
+  /** How many rows, how many numbers in each. */
   readonly dims: readonly number[];
+  /** Frees it. */
   dispose?(): void;
 }
 

@@ -10,7 +10,9 @@ export type { AnswerUsage, ChatAnswer, FinishedAnswer, FinishReason, SendableCon
 
 /** An engine of WebLLM, as far as it is used: `MLCEngine`, or one in a worker. */
 export interface WebLlmEngine {
+  /** Answers requests in the format of OpenAI. */
   readonly chat: { readonly completions: { create(request: never): Promise<unknown> } };
+  /** Ends the answer that it is at. */
   interruptGenerate(): void | Promise<void>;
 }
 

@@ -20,6 +20,7 @@ export type WasmSource = WebAssembly.Module | Uint8Array | ArrayBuffer | string 
 
 /** IndexedDB of this origin. Made by `indexedDbStorage`. */
 export interface IndexedDbStorage {
+  /** Tells it from other storage. */
   readonly kind: "indexeddb";
   /** First part of the database's name; the user's id is the second. */
   readonly name: string;
@@ -39,6 +40,7 @@ export type StorageKey = CryptoKey | Uint8Array | PassphraseKey;
  * `createMemory` opens the same data again.
  */
 export interface MemoryStorage {
+  /** Tells it from other storage. */
   readonly kind: "memory";
 }
 

@@ -1,6 +1,8 @@
 /** How much there is or was: messages of every branch, and conversations. */
 export interface StoredFigures {
+  /** Messages, those of every branch. */
   messages: number;
+  /** Conversations. */
   conversations: number;
 }
 
@@ -15,6 +17,7 @@ export interface StoredFigures {
  * | `damaged` | records are missing or cannot be read |
  */
 export interface StorageDamage {
+  /** What happened, see the table. */
   kind: "removed" | "replaced" | "truncated" | "damaged";
   /** What there was, as it was last known outside the database; `null` where nothing was known there. */
   expected: StoredFigures | null;

@@ -16,11 +16,12 @@ const root = new URL("../../", import.meta.url);
 const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
 let folder;
 let pages;
+let undocumented;
 
 before(async () => {
   const { buildSite } = await import("../../docs/site/build.mjs");
   folder = mkdtempSync(join(tmpdir(), "throughline-docs-"));
-  ({ pages } = await buildSite(folder));
+  ({ pages, undocumented } = await buildSite(folder));
 });
 
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -88,6 +89,10 @@ test("the reference has everything that the package exports", async () => {
   }
   const { Memory } = await import("../../dist/memory.js");
   for (const method of Object.getOwnPropertyNames(Memory.prototype).filter((name) => name !== "constructor")) assert.ok(all.includes(`<h3 id="Memory.${method}">`), method);
+});
+
+test("everything that the package exports has a comment, each field and method too", () => {
+  assert.deepEqual(undocumented, []);
 });
 
 test("every error code has its meaning, what to do, and whether a retry helps", () => {
