@@ -7,7 +7,9 @@ import { PROTOCOL, type AskedOfPage, type AskedOfWorker, type Connect, type Told
 
 /** What is used of a worker: that of a browser, or of Node's `worker_threads`. */
 export interface MemoryWorker {
+  /** Sends it a message, and hands over what is in `transfer`. */
   postMessage(message: unknown, transfer: unknown[]): void;
+  /** Ends it. */
   terminate(): unknown;
 }
 
