@@ -90,6 +90,29 @@ for (const major of MAJORS) {
     await memory.close();
   });
 
+  test(name("a tool of the page may answer after the page was loaded anew, and after a try that failed"), async () => {
+    const storage = memoryStorage();
+    const first = await createMemory({ storage, tokenizer: "estimate" });
+    const options = { tools: { weather: weather() } };
+    const before = chatOf(major, { id: "c", transport: transportOf(major, first, modelOf(major, [call("t1")]).model, options) });
+    await before.sendMessage({ text: "Weather in Oslo?" });
+    await first.close();
+    const memory = await createMemory({ storage, tokenizer: "estimate" });
+    const { model, prompts } = modelOf(major, new Error("no"), "It rains.");
+    const chat = chatOf(major, { id: "c", transport: transportOf(major, memory, model, options) });
+    chat.messages = await memory.history("c");
+    await (chat.addToolOutput ?? chat.addToolResult).call(chat, { tool: "weather", toolCallId: "t1", output: "rain" });
+    await chat.sendMessage();
+    await chat.sendMessage();
+    assert.equal(roles(prompts[1]), "system user assistant tool");
+    const stored = await memory.history("c", { withStatus: true });
+    assert.deepEqual(stored.map(({ message: { id, ...rest } }) => ({ id: id.replace(/~\d+$/, ""), ...rest })), plain(chat.messages));
+    assert.deepEqual(stored.map(({ status }) => status), ["complete", "complete"]);
+    await chat.sendMessage({ text: "And in Rome?" });
+    assert.equal(roles(prompts[2]), "system user assistant tool assistant user");
+    await memory.close();
+  });
+
   test(name("what had arrived when the user stopped is kept, and so is the question of an answer that failed"), async () => {
     const memory = await open();
     const { model } = modelOf(major, "Half of the.........", new Error("no"), "fine");

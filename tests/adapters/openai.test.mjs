@@ -120,6 +120,13 @@ test("a cut stream, one that ends early, and one that is no JSON fail; nothing p
   }
 });
 
+test("an answer is whole where its reason is told, and also where only its end is", async () => {
+  const { server } = await chatWith([{ events: [...completion(["so"]).slice(0, 2), "[DONE]"] }]);
+  const slashed = openAiChat({ baseUrl: `${server.url}/v1//`, model: "m" });
+  assert.equal((await slashed.send(question).finished).text, "so");
+  assert.equal(server.requests[0].path, "/v1/chat/completions");
+});
+
 test("silence is a timeout, slow pieces are not", async () => {
   const silent = await chatWith([{ events: completion(["some"]).slice(0, 2), hang: true }], { timeoutMs: 100 });
   await assert.rejects(silent.chat.send(question).finished, failsWith("timeout", { retryable: true, message: /silent/ }));

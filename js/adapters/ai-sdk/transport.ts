@@ -103,7 +103,7 @@ class Chat<Message extends UiMessageLike, Chunk extends UiChunkLike> {
   }
 
   async send(request: SendOptions<Message>): Promise<ReadableStream<Chunk>> {
-    const { memory, tools, answer } = this.#options;
+    const { memory } = this.#options;
     const before = this.#storing;
     this.#storing = Promise.resolve();
     await before;
@@ -111,7 +111,27 @@ class Chat<Message extends UiMessageLike, Chunk extends UiChunkLike> {
     const last = request.messages.at(-1);
     if (last === undefined) throw new MemoryError("invalid_argument", "sendMessages: there is no message to answer.");
     const waiting = await this.#store(request.messages, last);
-    const { abortSignal, body, metadata } = request;
+    const chunks = await this.#ask(request).catch((error: unknown) => {
+      // It can be gone on with once more.
+      if (waiting !== undefined) this.#waiting = { id: last.id, stream: waiting };
+      throw error;
+    });
+    const id = waiting === undefined ? crypto.randomUUID() : last.id;
+    const [shown, kept] = chunks.pipeThrough(withMessageId<Chunk>(id)).tee();
+    const ends = new AnswerEnd();
+    const read = this.#options.readUIMessageStream({
+      message: waiting === undefined ? ({ id, role: "assistant", parts: [] } as unknown as Message) : structuredClone(last),
+      stream: kept.pipeThrough(ends.watch<Chunk>()),
+    });
+    const storing = this.#keep(read, ends, id, waiting, request.abortSignal);
+    storing.catch(() => undefined);
+    this.#storing = storing;
+    // The answer ends for the client once it is stored. That it could not be is told with the next call.
+    return shown.pipeThrough(new TransformStream<Chunk, Chunk>({ flush: () => storing.catch(() => undefined) }));
+  }
+
+  async #ask({ abortSignal, body, metadata }: SendOptions<Message>): Promise<ReadableStream<Chunk>> {
+    const { memory, tools, answer } = this.#options;
     const context = await memory.buildContext<Message & Record<string, unknown>>({
       ...contextFields(this.#options),
       conversationId: this.#chatId,
@@ -120,19 +140,7 @@ class Chat<Message extends UiMessageLike, Chunk extends UiChunkLike> {
       ...(abortSignal === undefined ? {} : { signal: abortSignal }),
     });
     const { system, messages } = context;
-    const chunks = await answer({ system, messages, abortSignal, chatId: this.#chatId, context, body, metadata });
-    const id = waiting === undefined ? crypto.randomUUID() : last.id;
-    const [shown, kept] = chunks.pipeThrough(withMessageId<Chunk>(id)).tee();
-    const ends = new AnswerEnd();
-    const read = this.#options.readUIMessageStream({
-      message: waiting === undefined ? ({ id, role: "assistant", parts: [] } as unknown as Message) : structuredClone(last),
-      stream: kept.pipeThrough(ends.watch<Chunk>()),
-    });
-    const storing = this.#keep(read, ends, id, waiting, abortSignal);
-    storing.catch(() => undefined);
-    this.#storing = storing;
-    // The answer ends for the client once it is stored. That it could not be is told with the next call.
-    return shown.pipeThrough(new TransformStream<Chunk, Chunk>({ flush: () => storing.catch(() => undefined) }));
+    return answer({ system, messages, abortSignal, chatId: this.#chatId, context, body, metadata });
   }
 
   /** Brings the stored conversation to where the client's list ends. Answers with the stream of an answer that goes on. */
@@ -146,8 +154,16 @@ class Chat<Message extends UiMessageLike, Chunk extends UiChunkLike> {
     }
     // The chat went another way.
     await waiting?.stream.complete();
+    if (last.role === "assistant") return this.#reopen(messages, last);
     await this.#storeList(messages);
     return undefined;
+  }
+
+  /** An answer that is gone on with after the page was loaded anew: a version beside the one that ended with the page. */
+  async #reopen(messages: readonly Message[], last: Message): Promise<MessageStream> {
+    const version = renamed(last, await this.#entries(1));
+    await this.#storeList(messages.slice(0, -1));
+    return this.#options.memory.stream(this.#chatId, version, { format: "ai-sdk-ui" });
   }
 
   async #storeList(messages: readonly Message[]): Promise<void> {

@@ -3,7 +3,7 @@ import type { GenerateRequest, LanguageModel } from "../../types/options.js";
 import { startAnswer, type ChatAnswer, type FinishedAnswer, type SendableContext } from "../provider/chat-answer.js";
 import { memoryModel, modelFor, type MemoryModelOptions } from "../provider/memory-model.js";
 import { brokenAnswer, refusal } from "../provider/provider-error.js";
-import { postStream, type ProviderOptions } from "../provider/provider-request.js";
+import { addressBelow, postStream, type ProviderOptions } from "../provider/provider-request.js";
 import { AnthropicMessage } from "./message.js";
 import { anthropicRequest, type AnthropicRequest, type AnthropicRequestOptions } from "./request.js";
 
@@ -78,7 +78,7 @@ async function ask(
   if (typeof model !== "string" || model === "") throw new MemoryError("invalid_config", "Option model must name the model.");
   const request = {
     options,
-    url: `${baseUrl}/messages`,
+    url: addressBelow(baseUrl, "messages"),
     headers: { "anthropic-version": VERSION, ...(allowBrowser ? { "anthropic-dangerous-direct-browser-access": "true" } : {}) },
     keyHeader: ["x-api-key", ""] as const,
     body: { ...body, stream: true, ...options.body },

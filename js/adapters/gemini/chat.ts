@@ -3,7 +3,7 @@ import type { Embedder, GenerateRequest, LanguageModel } from "../../types/optio
 import { startAnswer, type ChatAnswer, type FinishedAnswer, type SendableContext } from "../provider/chat-answer.js";
 import { memoryModel, modelFor, type MemoryModelOptions } from "../provider/memory-model.js";
 import { brokenAnswer, refusal } from "../provider/provider-error.js";
-import { postJson, postStream, type ProviderOptions, type ProviderRequest } from "../provider/provider-request.js";
+import { addressBelow, postJson, postStream, type ProviderOptions, type ProviderRequest } from "../provider/provider-request.js";
 import { GeminiContent } from "./content.js";
 import { geminiRequest, type GeminiRequestOptions } from "./request.js";
 
@@ -103,7 +103,7 @@ function requestOf(options: GeminiOptions, model: string, method: string, body: 
   if (typeof model !== "string" || model === "") throw new MemoryError("invalid_config", "Option model must name the model.");
   return {
     options,
-    url: `${options.baseUrl ?? GEMINI}/models/${encodeURIComponent(model)}:${method}`,
+    url: addressBelow(options.baseUrl ?? GEMINI, `models/${encodeURIComponent(model)}:${method}`),
     headers: {},
     keyHeader: ["x-goog-api-key", ""],
     body,

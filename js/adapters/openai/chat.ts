@@ -3,7 +3,7 @@ import type { GenerateRequest, LanguageModel } from "../../types/options.js";
 import { startAnswer, type ChatAnswer, type SendableContext } from "../provider/chat-answer.js";
 import { memoryModel, modelFor, type MemoryModelOptions } from "../provider/memory-model.js";
 import { brokenAnswer, refusal } from "../provider/provider-error.js";
-import { postStream, type ProviderOptions } from "../provider/provider-request.js";
+import { DONE, addressBelow, postStream, type ProviderOptions } from "../provider/provider-request.js";
 import { Completion } from "./completion.js";
 import { unreachableServer } from "./server-hints.js";
 
@@ -143,7 +143,7 @@ function ask(options: OpenAiOptions, body: OpenAiRequest<object, object>, signal
     postStream(
       {
         options,
-        url: `${baseUrl}/chat/completions`,
+        url: addressBelow(baseUrl, "chat/completions"),
         headers: {},
         keyHeader: ["authorization", "Bearer "],
         body: sent,
@@ -156,6 +156,7 @@ function ask(options: OpenAiOptions, body: OpenAiRequest<object, object>, signal
         const origin = new URL(baseUrl, globalThis.location?.href).origin;
         for await (const event of events) {
           if (typeof event === "object" && event !== null && "error" in event) throw refusal("model_failed", origin, { body: event });
+          if (event === DONE) completion.isFinished = true;
           give(completion.add(event));
         }
         if (!completion.isFinished) throw brokenAnswer("model_failed", origin, "ended before it was whole");

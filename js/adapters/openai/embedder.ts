@@ -1,7 +1,7 @@
 import { MemoryError } from "../../errors.js";
 import type { Embedder } from "../../types/options.js";
 import { brokenAnswer } from "../provider/provider-error.js";
-import { postJson, type ProviderOptions } from "../provider/provider-request.js";
+import { addressBelow, postJson, type ProviderOptions } from "../provider/provider-request.js";
 import { unreachableServer } from "./server-hints.js";
 
 const OPENAI = "https://api.openai.com/v1";
@@ -43,7 +43,7 @@ export function openAiEmbedder(options: OpenAiEmbedderOptions): Embedder {
     async embed(texts, { signal }) {
       const answer = await postJson({
         options,
-        url: `${baseUrl}/embeddings`,
+        url: addressBelow(baseUrl, "embeddings"),
         headers: {},
         keyHeader: ["authorization", "Bearer "],
         body: {

@@ -7,7 +7,7 @@ import { readEvents } from "./server-sent-events.js";
 
 /** How a provider is reached. */
 export interface ProviderOptions {
-  /** Where the API is, without a slash at the end. */
+  /** Where the API is. */
   baseUrl?: string;
   /** The key, or what gives it: asked before each request. A page shows its keys to whoever uses it: send users' own only. */
   apiKey?: string | (() => string | Promise<string>);
@@ -39,11 +39,18 @@ export interface ProviderRequest {
   unreachable: (url: URL) => string;
 }
 
+/** OpenAI's word that an answer is whole. */
+export const DONE = "[DONE]";
 /** Longest wait between two tries. */
 const MAX_WAIT_MS = 60_000;
 const FIRST_WAIT_MS = 500;
 /** So much of a refusal is read. */
 const MAX_REFUSAL_CHARACTERS = 65_536;
+
+/** An address below `baseUrl`, whether or not that ends in a slash. */
+export function addressBelow(baseUrl: string, path: string): string {
+  return `${baseUrl.replace(/\/+$/, "")}/${path}`;
+}
 
 /** The answer, as JSON. */
 export function postJson(request: ProviderRequest): Promise<unknown> {
@@ -51,8 +58,8 @@ export function postJson(request: ProviderRequest): Promise<unknown> {
 }
 
 /**
- * The answer as a stream of events: the parsed data of each, until `[DONE]` or the end. A server that does not stream
- * answers with one JSON text: then that is the only one.
+ * The answer as a stream of events: the parsed data of each, and {@link DONE} where the server says it. A server that does not
+ * stream answers with one JSON text: then that is the only one.
  */
 export function postStream<T>(request: ProviderRequest, read: (events: AsyncIterable<unknown>) => Promise<T>): Promise<T> {
   return withResponse(request, (response, deadline) => read(eventsOf(request, response, deadline)));
@@ -65,8 +72,8 @@ async function* eventsOf(request: ProviderRequest, response: Response, deadline:
     return;
   }
   for await (const text of readEvents(response.body, deadline)) {
-    if (text === "[DONE]") return;
-    yield parse(request, text);
+    yield text === DONE ? DONE : parse(request, text);
+    if (text === DONE) return;
   }
 }
 
