@@ -1,6 +1,6 @@
 // Makes the whole site in a folder: the pages, the pictures, the sections for the search, the engine that searches.
 
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT, Stop } from "../../scripts/toolchain.mjs";
 import { ApiReference } from "./api.mjs";
@@ -61,10 +61,8 @@ function usesOf(pages) {
 function copyPackage(folder) {
   const dist = join(ROOT, "dist");
   if (!existsSync(join(dist, "engine.wasm"))) throw new Stop("The package is not built. Run: npm run build");
-  mkdirSync(folder, { recursive: true });
-  for (const name of readdirSync(dist)) {
-    if (/\.js$|^engine\.wasm$|^static-minilm-256\.bin$/.test(name) && name !== "wasm-inline.js") cpSync(join(dist, name), join(folder, name));
-  }
+  const isLoaded = (name) => /^(?:(?:client|worker)\/)?[a-z-]+\.js$|^engine\.wasm$|^static-minilm-256\.bin$/.test(name) && name !== "wasm-inline.js";
+  for (const name of readdirSync(dist, { recursive: true }).map((each) => each.replaceAll("\\", "/")).filter(isLoaded)) copyInto(folder, name, join(dist, name));
 }
 
 function writeInto(folder, name, text) {

@@ -1,14 +1,15 @@
-// What the search box asks: the engine itself, with every section of the documentation as a message. It lives in the
-// memory of the page; nothing is stored and nothing is sent.
+// What the search box asks: the engine itself, in a worker, with every section of the documentation as a message. It lives in
+// the worker's memory; nothing is stored and nothing is sent.
 
-import { createMemory, memoryStorage } from "./throughline/index.js";
+import { createMemoryClient } from "./throughline/client/index.js";
+import { memoryStorage } from "./throughline/index.js";
 
 const MOST_HITS = 8;
 const EXCERPT = 180;
 /** How long a question waits for its vector: the table comes after the words, and a page is used before it is there. */
 const QUERY_EMBEDDING_MS = 60;
 
-/** Sections in one append: the page has its turn between them. */
+/** Sections in one append: questions have their turn between them. */
 const AT_ONCE = 12;
 /** Pages that are in before the first question is answered. */
 const FIRST_PAGES = 3;
@@ -54,7 +55,6 @@ async function add(memory, sections, { file, title: page, sections: own }) {
       return { id: name, role: "user", content: `${head}\n${text}` };
     });
     await memory.append(file, messages, { format: "openai" });
-    await new Promise((resume) => setTimeout(resume));
   }
 }
 
@@ -65,12 +65,19 @@ async function loadSections() {
 }
 
 function openMemory(whole) {
-  return createMemory({
+  return createMemoryClient(startWorker, {
     storage: memoryStorage(),
     tokenizer: "estimate",
     ...(navigator.connection?.saveData ? {} : { embedder: lateEmbedder(whole) }),
     policy: { limits: { queryEmbeddingTimeoutMs: QUERY_EMBEDDING_MS } },
   });
+}
+
+function startWorker() {
+  const address = new URL("throughline/worker/index.js", import.meta.url).href;
+  // The pages' policy wants it said that this is meant as a script.
+  const scripts = globalThis.trustedTypes?.createPolicy("throughline-docs", { createScriptURL: (url) => url });
+  return new Worker(scripts?.createScriptURL(address) ?? address, { type: "module" });
 }
 
 /** The embedder that ships with the package; its table (3 MB) is fetched once all words are in. */
