@@ -13,7 +13,12 @@ const INDEXES = join(TOOLS, "bench-indexes");
 const TARGET = "wasm32-unknown-unknown";
 const SWITCHES = ["--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 // Isolated, so that the clock has steps of 5 microseconds.
-const HEADERS = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
+const HEADERS = {
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Embedder-Policy": "require-corp",
+  // As a built site's hashed files are served: browsers then keep the engine's optimised code from one visit to the next.
+  "Cache-Control": "public, max-age=31536000, immutable",
+};
 
 /** The peers' packages, from the lock file of this folder. */
 export function installPeers() {
@@ -49,11 +54,12 @@ export async function openSite({ engines, files = {}, data }) {
   const mounts = { "/throughline/": join(ROOT, "dist"), "/bench/": join(folder, "bench"), "/": folder, ...(existsSync(INDEXES) ? { "/bench/indexes/": INDEXES } : {}), ...(data === undefined ? {} : { "/data/": data }) };
   const server = await serve({ port: 0, mounts, headers: HEADERS });
   const { chromium } = await import("playwright-core");
-  const browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0, args: SWITCHES });
+  const launch = { executablePath, chromiumSandbox: process.getuid?.() !== 0, args: SWITCHES };
+  const browser = await chromium.launch(launch);
   return {
     version: browser.version(),
     url: server.url,
-    newPage: (name) => newPage(browser, `${server.url}/${name}`),
+    newPage: (name) => newPage(() => chromium.launchPersistentContext(mkdtempSync(join(folder, "profile-")), launch), `${server.url}/${name}`),
     withWorker: (until, use) => withWorker(browser, `${server.url}/worker.html`, until, use),
     close: async () => {
       await browser.close();
@@ -78,8 +84,9 @@ async function bundle(folder, engines) {
   writeFileSync(join(folder, "engine.html"), page(`import "/bench/whole-engine-page.js";`));
 }
 
-async function newPage(browser, url) {
-  const context = await browser.newContext();
+/** A page in a profile of its own, on disk as a user's is. */
+async function newPage(openProfile, url) {
+  const context = await openProfile();
   const page = await context.newPage();
   await page.goto(url);
   await page.waitForFunction(() => document.title === "ready");

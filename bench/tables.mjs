@@ -92,6 +92,7 @@ function packageTable(results) {
     ["embed and index everything, per message, ms", (result) => ms(result.filled.embedMs)],
     ["open, median ms", (result) => ms(firsts(result.open.everywhere, "openMs"))],
     ["open to first answer, everything, median ms", (result) => ms(firsts(result.open.everywhere, "answerMs"))],
+    ["the same after the browser's cache was emptied, median ms", (result) => ms(firsts(result.open.uncached, "answerMs"))],
     ["open to first answer, one conversation, median ms", (result) => ms(firsts(result.open.within, "answerMs"))],
     ["recall everywhere, p50 / p95 ms", (result) => pair(result.recall)],
     ["recall everywhere, hit@10 %", (result) => percent(result.hitAt10)],

@@ -47,7 +47,7 @@ export const CONTENT_SECURITY_POLICY = [
  *
  * @param {{ port?: number, tries?: number, data?: string, headers?: Record<string, string>, mounts?: Record<string, string> }} options
  * `port` 0: any. `tries`: how many ports from `port` on are tried. `headers` replace the usual ones (a test without a
- * policy, say); `mounts` replace the folders by path.
+ * policy, say) and the caching; `mounts` replace the folders by path.
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
 export async function serve({ port = 8080, tries = 20, data, headers, mounts } = {}) {
@@ -78,12 +78,15 @@ function answer(request, response, folders, headers) {
   if (request.method !== "GET" && request.method !== "HEAD") return void end(response, 405, headers);
   const file = locate(request.url ?? "/", folders);
   if (file === undefined) return void end(response, 404, headers);
-  response.writeHead(200, {
-    ...headers,
-    "Cache-Control": "no-cache",
-    "Content-Length": statSync(file).size,
-    "Content-Type": TYPES[extname(file)] ?? "application/octet-stream",
-  });
+  // Asked again each time, sent again only when changed: browsers keep the engine's compiled code beside the cached file.
+  const { mtimeMs, size } = statSync(file);
+  const tag = `"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}"`;
+  const head = { "Cache-Control": "no-cache", ETag: tag, ...headers };
+  if (request.headers["if-none-match"] === tag) {
+    response.writeHead(304, head);
+    return void response.end();
+  }
+  response.writeHead(200, { ...head, "Content-Length": size, "Content-Type": TYPES[extname(file)] ?? "application/octet-stream" });
   if (request.method === "HEAD") return void response.end();
   createReadStream(file).on("error", () => response.destroy()).pipe(response);
 }

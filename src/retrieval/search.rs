@@ -225,15 +225,11 @@ impl<'a> Search<'a> {
     fn background_sample(&self) -> Vec<u32> {
         let total = self.index.scope(self.request.conversation).documents();
         let step = total.div_ceil(BACKGROUND_SAMPLE).max(1);
-        let entries = self.timeline().entries();
         let tracks = self.timeline().tracks();
         let in_scope = tracks.filter(|(id, _)| self.request.conversation.is_none_or(|wanted| wanted == **id));
-        let phase = |documents: &[u32]| {
-            let first = documents.first().map_or(0, |document| entries[*document as usize].content_hash);
-            (first.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % step
-        };
+        let phase = |hash: u64| (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % step;
         let sampled =
-            in_scope.flat_map(|(_, track)| track.documents.iter().skip(phase(&track.documents)).step_by(step));
+            in_scope.flat_map(|(_, track)| track.documents.iter().skip(phase(track.first_hash)).step_by(step));
         sampled.copied().collect()
     }
 

@@ -64,6 +64,8 @@ pub(super) struct Track {
     pub documents: Vec<u32>,
     pub sessions: u32,
     pub terms: u64,
+    /// Hash of the first document's text: kept here, as every search asks it of all conversations.
+    pub first_hash: u64,
 }
 
 /// All documents by number, and by conversation in order.
@@ -219,6 +221,8 @@ impl Timeline {
         if from == 0 {
             track.sessions = 0;
             track.terms = 0;
+            let first = track.documents.first().map(|document| &self.entries[*document as usize]);
+            track.first_hash = first.map_or(0, |entry| entry.content_hash);
         }
         for position in from..track.documents.len() {
             let document = track.documents[position];

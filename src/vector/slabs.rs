@@ -41,6 +41,13 @@ impl<T: Copy + Default> Slabs<T> {
         self.slabs.iter().flat_map(|slab| slab.chunks_exact(self.width)).take(self.len)
     }
 
+    /// All records, in order, a slab at a time.
+    pub(super) fn slabs(&self) -> impl Iterator<Item = &[T]> {
+        let values = self.len * self.width;
+        let slab_values = (SLAB_RECORDS * self.width).max(1);
+        self.slabs.iter().enumerate().map(move |(at, slab)| &slab[..slab.len().min(values - at * slab_values)])
+    }
+
     /// The record's values, to change.
     pub(super) fn get_mut(&mut self, record: u32) -> &mut [T] {
         let record = record as usize;

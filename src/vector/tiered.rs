@@ -16,7 +16,7 @@ const EF_SEARCH: usize = 100;
 const RESCORE_MIN: usize = 600;
 const RESCORE_MAX: usize = 1_000;
 /// Candidates by code for each row wanted, at least.
-const RESCORE_PER_FOUND: usize = 4;
+const RESCORE_PER_FOUND: usize = 3;
 /// Rows of which a filter is asked to learn how many it lets through.
 const SAMPLE_ROWS: u32 = 256;
 /// Up to so many rows a filter is asked of each.
@@ -171,11 +171,11 @@ impl TieredIndex {
                 if all - all / LATE_PART <= seen {
                     // What lets nearly all through is asked only of those that would be found.
                     let near = self.rows.nearest_codes(query, wanted.among, &|_| true, count * all / seen, 1);
-                    self.rows.scan(query, near.into_iter(), wanted.accept, &mut top);
+                    self.rows.scan_apart(query, &near, wanted.accept, &mut top);
                 } else {
                     let per_accepted = all.div_ceil(seen);
                     let near = self.rows.nearest_codes(query, wanted.among, wanted.accept, count, per_accepted);
-                    self.rows.scan(query, near.into_iter(), &|_| true, &mut top);
+                    self.rows.scan_apart(query, &near, &|_| true, &mut top);
                 }
             }
         }
@@ -289,8 +289,12 @@ impl VectorIndex for TieredIndex {
         let Some(query) = self.rows.query(query) else {
             return Ok(vec![None; ids.len()]);
         };
-        let similarity = |id: &u32| self.rows.row_of(*id).map(|row| self.rows.similarity(&query, row));
-        Ok(ids.iter().map(similarity).collect())
+        let rows: Vec<Option<u32>> = ids.iter().map(|id| self.rows.row_of(*id)).collect();
+        let known: Vec<u32> = rows.iter().copied().flatten().collect();
+        let mut similarities = Vec::with_capacity(known.len());
+        self.rows.similarities(&query, &known, &mut |_, similarity| similarities.push(similarity));
+        let mut similarities = similarities.into_iter();
+        Ok(rows.into_iter().map(|row| row.and_then(|_| similarities.next())).collect())
     }
 
     fn attach(&mut self, segment: &RowSegment, ids: &dyn Fn(u32) -> Option<u32>) -> Result<()> {

@@ -47,11 +47,18 @@ test("every answer carries the policy that keeps everything else out", async () 
   }
 });
 
+test("a file that is the same still is not sent again", async () => {
+  const tag = (await fetch(`${server.url}/engine.wasm`)).headers.get("etag");
+  assert.ok(tag);
+  const ask = (value) => raw("/engine.wasm", "GET", { "If-None-Match": value });
+  assert.deepEqual([(await ask(tag)).status, (await ask('"another"')).status], [304, 200]);
+});
+
 /** `fetch` tidies addresses; here they go out as they are. */
-function raw(path, method = "GET") {
+function raw(path, method = "GET", headers = {}) {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(server.url);
-    request({ hostname, port, path, method }, (response) => {
+    request({ hostname, port, path, method, headers }, (response) => {
       let text = "";
       response.on("data", (chunk) => (text += chunk)).on("end", () => resolve({ status: response.statusCode, text }));
     }).on("error", reject).end();
