@@ -18,6 +18,9 @@ const KINDS = [
   { kind: ReflectionKind.Variable, word: "constant" },
 ];
 
+const CODES = new Set(errorCodes().map(({ code }) => code));
+const errorPlace = (code) => `errors/${code}`;
+
 /** Entries of the package that have types, each with the source file that it is compiled from. */
 export function packageEntries(manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"))) {
   return Object.entries(manifest.exports).filter(([, target]) => typeof target === "object" && target.types !== undefined).map(([path, { types }]) => ({
@@ -52,6 +55,7 @@ export class ApiReference {
   constructor(entries, markdown) {
     this.#markdown = markdown;
     for (const entry of entries) this.#place(entry);
+    for (const code of CODES) markdown.place(errorPlace(code), `errors.html#${code}`);
   }
 
   static async read(markdown) {
@@ -184,7 +188,7 @@ export class ApiReference {
   #comment(comment, file) {
     if (comment === undefined) return "";
     const returns = textOfTags(comment, "@returns");
-    const throws = textOfTags(comment, "@throws");
+    const throws = textOfTags(comment, "@throws").replaceAll(/`([a-z_]+)`/g, (word, code) => (CODES.has(code) ? `[${word}](api:${errorPlace(code)})` : word));
     const parts = [
       textOfParts(comment.summary), textOfTags(comment, "@remarks"),
       returns === "" ? "" : `**Returns** ${returns}`, throws === "" ? "" : `**Rejects with** ${throws}`, textOfTags(comment, "@example"),
@@ -204,7 +208,7 @@ function fileOfTypes(declaration) {
 
 /** The literals that a type alias is a choice of; those of the error codes are the keys of a table that is not exported. */
 function literalsOf({ name, type }) {
-  if (name === "MemoryErrorCode") return errorCodes().map(({ code }) => code);
+  if (name === "MemoryErrorCode") return [...CODES];
   return type?.type === "union" && type.types.every((each) => each.type === "literal") ? type.types.map(({ value }) => value) : [];
 }
 

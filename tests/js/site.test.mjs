@@ -108,6 +108,7 @@ test("every error code has its meaning, what to do, and whether a retry helps", 
   for (const code of codes) assert.ok(anchorsOf(html).has(code), code);
   assert.match(errorPage([{ name: "Memory.append", throws: "`conflict`" }]), /Named by \[`Memory\.append`\]\(api:Memory\.append\)/);
   assert.match(html, /href="api\/throughline\.html#Memory\.append"/);
+  assert.match(pages.find(({ file }) => file === "api/throughline.html").html, /Rejects with<\/strong>[^\n]*href="\.\.\/errors\.html#conflict"/);
 });
 
 test("the search knows every page, and its sections lead to anchors", () => {
