@@ -1,4 +1,4 @@
-// All code in the README and in docs/: whole programs run, everything else is checked against the declarations of the
+// All code in the README, in docs/ and in the comments of the source: whole programs run, everything else is checked against the declarations of the
 // package. A program is a block that imports nothing but the package, keeps its memory with memoryStorage() and uses nothing
 // of the app. Names that a block does not declare are the app's own, but for `memory`, `chat` and the like and what the
 // package exports.
@@ -15,8 +15,14 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
 const pages = ["README.md", ...readdirSync(`${root}docs`).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
 const LANGUAGES = new Set(["js", "mjs", "ts", "jsx", "tsx"]);
+const sources = readdirSync(`${root}js`, { recursive: true }).filter((name) => /(?<!\.d)\.ts$/.test(name)).map((name) => `js/${name.replaceAll("\\", "/")}`);
+const commentsOf = (source) => readFileSync(root + source, "utf8").split("\n").filter((line) => /^\s*\*( |$)/.test(line)).map((line) => line.replace(/^\s*\* ?/, "")).join("\n");
 // The page of error codes is made from the source, and has an example of its own.
-const texts = [...pages.map((page) => [page, readFileSync(root + page, "utf8")]), ["docs/errors.md", errorPage([])]];
+const texts = [
+  ...pages.map((page) => [page, readFileSync(root + page, "utf8")]),
+  ["docs/errors.md", errorPage([])],
+  ...sources.map((source) => [source, commentsOf(source)]),
+];
 const blocks = texts.flatMap(([page, text]) =>
   [...text.matchAll(/^```(\w+)[^\n]*\n([\s\S]*?)^```/gm)]
     .filter(([, language]) => LANGUAGES.has(language))
