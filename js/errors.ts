@@ -2,6 +2,8 @@
  * The one error type of the package, recognised across copies of it.
  */
 
+import type { StorageDamage, StoredFigures } from "./types/storage.js";
+
 /** Every code, and whether the same call can succeed later without being changed. */
 const RETRYABLE = {
   invalid_argument: false,
@@ -62,6 +64,25 @@ const RETRYABLE = {
  */
 export type MemoryErrorCode = keyof typeof RETRYABLE;
 
+/**
+ * What `storage_corrupt` tells: the damage that was found; that the database cannot be opened at all, and what was in it; or
+ * how many messages that were acknowledged with `durable: false` are gone.
+ */
+export type StorageCorruptDetails =
+  | StorageDamage
+  | { kind: "unreadable"; expected: StoredFigures }
+  | { kind?: undefined; lost: number };
+
+/** The `details` of an error, by its code: any plain data, but where it is known what. */
+export type MemoryErrorDetails<Code extends MemoryErrorCode> = [Code] extends ["storage_corrupt"]
+  ? Readonly<StorageCorruptDetails> | undefined
+  : Readonly<Record<string, unknown>> | undefined;
+
+/** An error of one of these codes, told apart by `code`: what {@link isMemoryError} makes of a caught value. */
+export type MemoryErrorOf<Code extends MemoryErrorCode> = Code extends MemoryErrorCode
+  ? MemoryError & { readonly code: Code; readonly details: MemoryErrorDetails<Code> }
+  : never;
+
 const MARKER = Symbol.for("throughline.MemoryError");
 
 /** Extras of a {@link MemoryError}. */
@@ -100,7 +121,7 @@ export class MemoryError extends Error {
  * Whether a caught value is a {@link MemoryError}, of this code where one is given. Unlike `instanceof` it also knows
  * errors of another copy of the package.
  */
-export function isMemoryError(error: unknown, code?: MemoryErrorCode): error is MemoryError {
+export function isMemoryError<Code extends MemoryErrorCode = MemoryErrorCode>(error: unknown, code?: Code): error is MemoryErrorOf<Code> {
   if (typeof error !== "object" || error === null || !(MARKER in error)) return false;
   return code === undefined || (error as unknown as MemoryError).code === code;
 }

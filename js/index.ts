@@ -13,5 +13,5 @@ export type { CountTokensOptions, TokenCount } from "./tokens.js";
 export { validateContext } from "./validation.js";
 export type { ContextToValidate, ValidateContextOptions } from "./validation.js";
 export { isMemoryError, MemoryError } from "./errors.js";
-export type { MemoryErrorCode, MemoryErrorOptions } from "./errors.js";
+export type { MemoryErrorCode, MemoryErrorDetails, MemoryErrorOf, MemoryErrorOptions, StorageCorruptDetails } from "./errors.js";
 export type * from "./types.js";

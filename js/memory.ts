@@ -14,7 +14,7 @@ import { StorageState } from "./storage-state.js";
 import type {
   ActiveLeafOptions, AppendedMessage, AppendOptions, Backup, BuildContextRequest, CallOptions, CompactOptions, Context,
   EditedMessage, EditOptions, EraseTarget, Erasure, ExportOptions, ExportReport, ExportToOptions, HistoryEntry, HistoryOptions, ImportInput, ImportOptions,
-  ImportReport, Invalidated, MemoryEventName, MemoryEvents, RawMessage, RecallGroup, RecallOptions,
+  ImportReport, Invalidated, MemoryEventName, MemoryEvents, MessageOfFormat, RawMessage, RecallGroup, RecallOptions,
   RemoveOptions, Stats, StreamOptions, Summary,
 } from "./types.js";
 import { WriteOrder } from "./write-order.js";
@@ -219,10 +219,12 @@ export class Memory {
 
   /**
    * Decides what the model should see for a question, within `window - reserve` tokens, and says why in the receipt.
-   * Nothing is stored.
+   * Nothing is stored. The messages have the type of the `format` that is named, or the one that you give.
    *
    * @throws `budget_infeasible` where the question and what must go with it do not fit; the question is never cut.
    */
+  async buildContext<Format extends keyof MessageOfFormat>(request: BuildContextRequest & { format: Format }): Promise<Context<MessageOfFormat[Format]>>;
+  async buildContext<Message extends object = RawMessage>(request: BuildContextRequest): Promise<Context<Message>>;
   async buildContext<Message extends object = RawMessage>(request: BuildContextRequest): Promise<Context<Message>> {
     const { question, tools, documents, ...rest } = requireOptions(request, "request");
     requireId(rest.conversationId, "request.conversationId");

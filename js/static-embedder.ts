@@ -4,6 +4,7 @@
  * embedder is made and never before.
  */
 
+import { beginsWith, readFile, readPackageFile, unpack, type PackageFile } from "./package-file.js";
 import { WordPiece } from "./word-piece.js";
 
 const ID = "static-minilm-256";
@@ -17,11 +18,17 @@ const MAGIC = "TLSTATIC";
 const VERSION = 1;
 const HEADER_BYTES = 32;
 
+const PACKAGED_TABLE: PackageFile = {
+  address: () => new URL("./static-minilm-256.bin", import.meta.url),
+  chunk: () => import("./inline/static-minilm-256.js"),
+  isRight: (bytes) => beginsWith(bytes, MAGIC),
+};
+
 /** Settings of {@link createStaticEmbedder}. */
 export interface StaticEmbedderOptions {
   /**
    * The table: where it is, or its bytes, as packed or already gunzipped. Default: `static-minilm-256.bin` beside this
-   * module, which bundlers that copy `new URL(..., import.meta.url)` files find by themselves.
+   * module; where a bundler or server has lost it, a chunk with the same bytes as text, a third larger.
    */
   readonly source?: URL | string | ArrayBuffer | Uint8Array;
   /** Aborts the download. */
@@ -81,7 +88,7 @@ export class StaticEmbedderError extends Error {
 export async function createStaticEmbedder(options: StaticEmbedderOptions = {}): Promise<StaticEmbedder> {
   const { signal } = options;
   throwIfAborted(signal);
-  const table = parseTable(await unpack(await load(options)));
+  const table = parseTable(await unpackTable(await load(options)));
   return {
     id: ID,
     dimensions: DIMENSIONS,
@@ -140,22 +147,20 @@ function embedText({ tokenizer, scales, halves }: Table, text: string): Float32A
 async function load({ source, signal }: StaticEmbedderOptions): Promise<Uint8Array> {
   if (source instanceof Uint8Array) return source;
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
-  const url = addressOf(source);
+  const url = source === undefined ? undefined : addressOf(source);
   try {
-    return (await readLocalFile(url)) ?? (await download(url, signal));
+    return await (url === undefined ? readPackageFile(PACKAGED_TABLE, signal) : readFile(url, signal));
   } catch (cause) {
     throwIfAborted(signal);
     throw new StaticEmbedderError(
       "embedding_failed",
-      `The embedder's table could not be loaded from a ${url.protocol} address. Check that static-minilm-256.bin is served beside the bundle, or give its address or bytes as \`source\`.`,
+      "The embedder's table could not be loaded. Check that static-minilm-256.bin is served beside the bundle, or give its address or bytes as `source`.",
       { retryable: true, cause },
     );
   }
 }
 
-function addressOf(source: URL | string | undefined): URL {
-  // A literal in this very form: bundlers find and copy the file by it.
-  if (source === undefined) return new URL("./static-minilm-256.bin", import.meta.url);
+function addressOf(source: URL | string): URL {
   try {
     return new URL(source, globalThis.location?.href);
   } catch (cause) {
@@ -163,34 +168,9 @@ function addressOf(source: URL | string | undefined): URL {
   }
 }
 
-async function download(url: URL, signal: AbortSignal | undefined): Promise<Uint8Array> {
-  const response = await fetch(url, signal === undefined ? {} : { signal });
-  if (!response.ok) throw new Error(`The server answered with status ${response.status}.`);
-  return new Uint8Array(await response.arrayBuffer());
-}
-
-interface NodeLikeProcess {
-  getBuiltinModule?(name: "node:fs/promises"): { readFile(path: string): Promise<Uint8Array> };
-  getBuiltinModule?(name: "node:url"): { fileURLToPath(url: string): string };
-}
-
-/**
- * The bytes of a `file:` address, or `undefined` for others and where there is no file system. Reached without an
- * import, so that no bundler meets a Node module.
- */
-async function readLocalFile(url: URL): Promise<Uint8Array | undefined> {
-  const runtime = (globalThis as { process?: NodeLikeProcess }).process;
-  if (url.protocol !== "file:" || typeof runtime?.getBuiltinModule !== "function") return undefined;
-  const path = runtime.getBuiltinModule("node:url").fileURLToPath(url.href);
-  return runtime.getBuiltinModule("node:fs/promises").readFile(path);
-}
-
-/** Gunzips what is still gzip: a server may have done it on the way. */
-async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+async function unpackTable(bytes: Uint8Array): Promise<Uint8Array> {
   try {
-    const plain = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Uint8Array(await new Response(plain).arrayBuffer());
+    return await unpack(bytes);
   } catch (cause) {
     throw notTheTable("it ends early or is damaged", cause);
   }

@@ -22,7 +22,7 @@ export class PassphraseKey {
   }
 
   /** As bytes; how accents were typed does not matter (NFKC). */
-  bytes(): Uint8Array<ArrayBuffer> {
+  bytes(): Uint8Array {
     return passphraseBytes(this.#passphrase);
   }
 }
@@ -38,7 +38,7 @@ export class RawKey {
   }
 
   /** A copy. */
-  bytes(): Uint8Array<ArrayBuffer> {
+  bytes(): Uint8Array {
     return Uint8Array.from(this.#bytes);
   }
 }

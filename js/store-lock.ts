@@ -149,12 +149,12 @@ async function wrappingKey(key: HeldKey, derivation: Derivation): Promise<Crypto
   if (key instanceof PassphraseKey) {
     if (derivation.name !== "PBKDF2-SHA-256") throw wrongKey("was stored with a key of another kind");
     const { salt, iterations } = derivation;
-    const secret = await subtle.importKey("raw", key.bytes(), "PBKDF2", false, ["deriveKey"]);
+    const secret = await subtle.importKey("raw", key.bytes() as BufferSource, "PBKDF2", false, ["deriveKey"]);
     const rounds = { name: "PBKDF2", hash: "SHA-256", salt: bytesOf(salt), iterations };
     return subtle.deriveKey(rounds, secret, asCipher, false, ["encrypt", "decrypt"]);
   }
   if (!(key instanceof RawKey) && key.algorithm.name === "AES-GCM") return key;
-  const master = key instanceof RawKey ? await subtle.importKey("raw", key.bytes(), "HKDF", false, ["deriveKey"]) : key;
+  const master = key instanceof RawKey ? await subtle.importKey("raw", key.bytes() as BufferSource, "HKDF", false, ["deriveKey"]) : key;
   const purpose = named("throughline wrapping");
   if (master.usages.includes("deriveKey")) return subtle.deriveKey(purpose, master, asCipher, false, ["encrypt", "decrypt"]);
   return subtle.importKey("raw", await subtle.deriveBits(purpose, master, 256), "AES-GCM", false, ["encrypt", "decrypt"]);

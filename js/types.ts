@@ -5,6 +5,7 @@ export type * from "./types/conversations.js";
 export type * from "./types/facts.js";
 export type * from "./types/import.js";
 export type * from "./types/lifecycle.js";
+export type * from "./types/messages.js";
 export type * from "./types/options.js";
 export type * from "./types/policy.js";
 export type * from "./types/sessions.js";

@@ -3,7 +3,7 @@
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import {
@@ -14,6 +14,8 @@ const DIST = join(ROOT, "dist");
 const WORK = join(TOOLS, "build");
 const RUST_SOURCES = ["src", "Cargo.toml", "Cargo.lock", ".cargo"];
 const MADE_WITH_THE_ENGINE = ["engine-glue.js", "wasm-inline.js"];
+/** Folders of dist/ that hold no compiled code. */
+const DATA_FOLDERS = ["vocabularies", "inline"];
 const OWN_SCRIPTS = ["scripts/build.mjs", "scripts/toolchain.mjs"];
 
 /** Brings dist/ up to date. */
@@ -27,6 +29,7 @@ export async function build() {
   await buildTypeScript();
   await buildVocabularies();
   await copyStaticEmbedder();
+  await writeInlineFiles();
   say(`The package is built (dist/, ${((Date.now() - begin) / 1000).toFixed(1)} s).`);
 }
 
@@ -113,8 +116,23 @@ function withoutStaleThrow(glue) {
 }
 
 function writeInlineChunk() {
-  const base64 = readFileSync(join(DIST, "engine.wasm")).toString("base64");
-  writeFileSync(join(DIST, "wasm-inline.js"), `export const base64 = "${base64}";\n`);
+  writeChunk("engine.wasm", "wasm-inline.js");
+}
+
+/** A file as a module that holds it as text: what is read where a bundler loses the file. */
+function writeChunk(from, to) {
+  const base64 = readFileSync(join(DIST, from)).toString("base64");
+  writeFileSync(join(DIST, to), `export const base64 = "${base64}";\n`);
+}
+
+/** The vocabularies and the embedder's table once more, as chunks. */
+async function writeInlineFiles() {
+  const files = ["vocabularies/o200k_base.bin.gz", "vocabularies/cl100k_base.bin.gz", "static-minilm-256.bin"].filter((name) => existsSync(join(DIST, name)));
+  const chunk = (name) => `inline/${name.replace("vocabularies/", "").replace(/\.bin(\.gz)?$/, "")}.js`;
+  await step("Make the fallback chunks", { inputs: [...files.map((name) => `dist/${name}`), ...OWN_SCRIPTS], outputs: files.map((name) => `dist/${chunk(name)}`) }, () => {
+    mkdirSync(join(DIST, "inline"), { recursive: true });
+    for (const name of files) writeChunk(name, chunk(name));
+  });
 }
 
 async function buildTypeScript() {
@@ -138,12 +156,16 @@ async function buildTypeScript() {
 /** The comments stay in the declarations, where editors show them; pages need not download them. */
 async function stripComments() {
   const { transform } = await import("esbuild");
-  for (const name of readdirSync(DIST, { recursive: true }).filter((each) => each.endsWith(".js") && !MADE_WITH_THE_ENGINE.includes(each))) {
+  for (const name of readdirSync(DIST, { recursive: true }).filter(isCompiled)) {
     // Without this, esbuild keeps the comments inside of classes and functions.
     const options = { format: "esm", target: "es2022", minifyWhitespace: true, legalComments: "none" };
     const { code } = await transform(readFileSync(join(DIST, name), "utf8"), options);
     writeFileSync(join(DIST, name), code);
   }
+}
+
+function isCompiled(name) {
+  return name.endsWith(".js") && !MADE_WITH_THE_ENGINE.includes(name) && !DATA_FOLDERS.some((folder) => name.startsWith(folder + sep));
 }
 
 /**
@@ -218,7 +240,7 @@ async function bundleBackup() {
 
 /** What was compiled from a source file that is gone must not be shipped. */
 function removeCompiled() {
-  const folders = readdirSync(DIST, { withFileTypes: true }).filter((entry) => entry.isDirectory() && entry.name !== "vocabularies");
+  const folders = readdirSync(DIST, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !DATA_FOLDERS.includes(entry.name));
   for (const { name } of folders) rmSync(join(DIST, name), { recursive: true, force: true });
   for (const name of readdirSync(DIST)) {
     if (/\.[jt]s$/.test(name) && !MADE_WITH_THE_ENGINE.includes(name)) rmSync(join(DIST, name));

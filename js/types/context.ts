@@ -118,10 +118,26 @@ export interface Scores {
   cosine?: number | null;
 }
 
+/** What an item of a receipt is. Further ones can come. */
+export type ReceiptItemKind =
+  | "system" | "tools" | "fact" | "project" | "episode" | "summary" | "note" | "message" | "document" | "question";
+
+/** Why an item is in a context. Further ones can come. */
+export type ReceiptReason =
+  | "instructions" | "remembered" | "same_project" | "last_session" | "covers_earlier" | "noted" | "recent_window" | "hit"
+  | "neighbour" | "given_by_app" | "question" | "current_turn";
+
+/** Why something is not in a context. Further ones can come. */
+export type ReceiptDropReason = "no_room" | "below_floor" | "duplicate" | "outside_window";
+
+/** A section of a context. Further ones can come. */
+export type ReceiptSectionName =
+  | "system" | "memory" | "episodes" | "summary" | "notes" | "recent" | "documents" | "retrieved" | "question";
+
 /** One thing that went into a section. */
 export interface ReceiptItem {
-  /** `system`, `fact`, `summary`, `message`, `document` or `question`. */
-  kind: string;
+  /** What it is. */
+  kind: ReceiptItemKind;
   /** Id of the message, fact or document. */
   id: string;
   /** The messages covered, for messages and summaries: first and last position, both inclusive. */
@@ -140,12 +156,8 @@ export interface ReceiptItem {
   score?: number;
   /** The signals behind the score. */
   scores?: Scores;
-  /**
-   * Why it is there: `instructions`, `remembered`, `same_project`, `last_session`, `covers_earlier`, `noted`, `recent_window`, `hit`,
-   * `neighbour`, `given_by_app`,
-   * `question` or `current_turn`.
-   */
-  reason: string;
+  /** Why it is there. */
+  reason: ReceiptReason;
 }
 
 /** One thing that was left out. */
@@ -154,14 +166,14 @@ export interface ReceiptDrop {
   id: string;
   /** Tokens it would have taken. */
   tokens: number;
-  /** Why it is not there: `no_room`, `below_floor`, `duplicate` or `outside_window`. */
-  reason: string;
+  /** Why it is not there. */
+  reason: ReceiptDropReason;
 }
 
 /** One section of a context. */
 export interface ReceiptSection {
-  /** `system`, `memory`, `episodes`, `summary`, `notes`, `recent`, `documents`, `retrieved` or `question`. */
-  name: string;
+  /** Which one. */
+  name: ReceiptSectionName;
   /** Most tokens it could take in this call. */
   cap: number;
   /** Tokens it takes. */

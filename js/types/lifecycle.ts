@@ -1,4 +1,5 @@
 import type { MemoryErrorCode } from "../errors.js";
+import type { FactFinding } from "./facts.js";
 import type { StorageDamage } from "./storage.js";
 import type { MessageStatus } from "./streams.js";
 
@@ -117,14 +118,22 @@ export interface MemoryEvents {
    * A conversation was made (`created`), its title, project or `remember` changed (`updated`), or its active path
    * (`turned`), a note was written or taken away (`noted`), a session got its episode (`episode`).
    */
-  conversation: { conversationId: string; state: string } & Remote;
+  conversation: { conversationId: string; state: "created" | "updated" | "turned" | "noted" | "episode" } & Remote;
   /**
-   * A fact was added, changed, proposed or removed; an agreement was made or ended (`OPT_IN`, `OPT_OUT`); a check found
+   * A fact was added, changed, proposed, refused or removed; an agreement was made or ended (`OPT_IN`, `OPT_OUT`); a check found
    * something (`FINDING`, with its `kind`, see `FactFinding`).
    */
-  fact: { operation: string; factId: string | null; kind?: string } & Remote;
+  fact: (
+    | {
+        operation: "ADD" | "UPDATE" | "DELETE" | "FORGET" | "ERASE" | "REJECT" | "REVIEW" | "OPT_IN" | "OPT_OUT";
+        factId: string | null;
+        kind?: undefined;
+      }
+    | { operation: "FINDING"; factId: string | null; kind: FactFinding["kind"] }
+  ) &
+    Remote;
   /** A piece of background work was done. */
-  job: { kind: string; conversationId: string; state: string };
+  job: { kind: "embed" | "compact" | "extract"; conversationId: string; state: "done" };
   /**
    * Something was removed from storage: `message_removed` and `conversation_deleted` name the conversation, `erased` means
    * everything. `imported`: a backup was imported. `resumed`: the page came back from the browser's cache, and anything may have changed meanwhile. `damaged`:
@@ -134,7 +143,16 @@ export interface MemoryEvents {
    * closes, and nothing is on disk: let the user export now. Chromium with LevelDB shows it; `append` then answers `durable: false`.
    * `unavailable`: the stored data was deleted from outside, or cannot be read; nothing of it is in memory any more.
    */
-  storage: { state: string; conversationId?: string; damage?: StorageDamage } & Remote;
+  storage: (
+    | { state: "message_removed" | "conversation_deleted"; conversationId: string; damage?: undefined }
+    | { state: "damaged"; damage: StorageDamage; conversationId?: undefined }
+    | {
+        state: "erased" | "imported" | "resumed" | "ephemeral" | "partitioned" | "files_removed" | "unavailable";
+        conversationId?: undefined;
+        damage?: undefined;
+      }
+  ) &
+    Remote;
   /** Something failed that no call could report: a background job, a write of a message that is streaming, a late write to disk, or the load of a vocabulary. */
   error: {
     code: MemoryErrorCode;

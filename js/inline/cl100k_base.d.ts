@@ -1,0 +1,2 @@
+/** A file of the package as text, for bundlers that lose files. Written by scripts/build.mjs. */
+export const base64: string;

@@ -1,0 +1,3 @@
+import { outcome } from "./job.js";
+
+chrome.runtime.sendMessage({ outcome: await outcome() });

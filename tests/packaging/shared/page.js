@@ -1,0 +1,5 @@
+import { outcome } from "./job.js";
+
+outcome().then((result) => {
+  globalThis.outcome = result;
+});

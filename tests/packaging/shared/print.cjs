@@ -1,0 +1,3 @@
+const { outcome } = require("./job.js");
+
+outcome().then((result) => console.log(JSON.stringify(result)));

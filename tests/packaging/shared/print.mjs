@@ -1,0 +1,3 @@
+import { outcome } from "./job.js";
+
+console.log(JSON.stringify(await outcome()));

@@ -1,0 +1,5 @@
+import { outcome } from "../../job.js";
+
+export async function load() {
+  return { outcome: await outcome() };
+}
