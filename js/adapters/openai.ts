@@ -2,8 +2,10 @@
  * `throughline/openai`: models and embeddings of OpenAI, and of every server that speaks its protocol (Ollama, LM Studio,
  * llama.cpp, vLLM, OpenRouter and others), by `fetch` alone.
  */
-export { openAiChat, openAiLanguageModel, openAiRequest } from "./openai/chat.js";
-export type { OpenAiChat, OpenAiChatOptions, OpenAiLanguageModelOptions, OpenAiOptions, OpenAiRequest, OpenAiRequestOptions, OpenAiSystemMessage, SendOptions } from "./openai/chat.js";
+export { openAiChat, openAiLanguageModel } from "./openai/chat.js";
+export type { OpenAiChat, OpenAiChatOptions, OpenAiLanguageModelOptions, OpenAiOptions, SendOptions } from "./openai/chat.js";
+export { openAiRequest } from "./openai/request.js";
+export type { OpenAiRequest, OpenAiRequestOptions, OpenAiSystemMessage, PromptCacheMark } from "./openai/request.js";
 export { openAiEmbedder } from "./openai/embedder.js";
 export type { OpenAiEmbedderOptions } from "./openai/embedder.js";
 export type { AnswerUsage, ChatAnswer, FinishedAnswer, FinishReason, SendableContext } from "./provider/chat-answer.js";

@@ -123,6 +123,8 @@ for (const major of MAJORS) {
     await chat.stop();
     await sent;
     await chat.sendMessage({ text: "Again" });
+    await chat.sendMessage({ text: "Once more" });
+    assert.equal(roles(await memory.history("c")), "user assistant user user assistant", "an answer that failed before it began leaves nothing");
     const [, stopped, again] = await memory.history("c", { withStatus: true });
     assert.equal(stopped.status, "aborted");
     assert.match(stopped.message.parts.map(({ text }) => text ?? "").join(""), /^Half of/);

@@ -217,16 +217,22 @@ test("embeddings come in the order of the texts, as numbers or as base64, and ar
 test("cache breakpoints are marked on parts, and the messages stay as they were", () => {
   const messages = [{ role: "user", content: "a" }, { role: "assistant", content: [{ type: "text", text: "b" }] }, { role: "user", content: "c" }];
   const before = structuredClone(messages);
-  const built = context(messages, "s", [{ after: "system" }, { after: "earlier", messageIndex: 0 }, { after: "history", messageIndex: 1 }]);
+  const built = context(messages, "App\n\nSum", [{ after: "memory", systemLength: 3 }, { after: "system", systemLength: 8 }, { after: "earlier", messageIndex: 0 }, { after: "history", messageIndex: 1 }]);
   const mark = { prompt_cache_breakpoint: { mode: "explicit" } };
-  assert.deepEqual(openAiRequest(built, { model: "m", cacheBreakpoints: true, systemRole: "developer" }).messages, [
-    { role: "developer", content: "s" },
+  const request = openAiRequest(built, { model: "m", cacheBreakpoints: true, systemRole: "developer" });
+  assert.deepEqual(request.prompt_cache_options, { mode: "explicit" });
+  assert.deepEqual(request.messages, [
+    { role: "developer", content: [{ type: "text", text: "App", ...mark }, { type: "text", text: "\n\nSum", ...mark }] },
     { role: "user", content: [{ type: "text", text: "a", ...mark }] },
     { role: "assistant", content: [{ type: "text", text: "b", ...mark }] },
     { role: "user", content: "c" },
   ]);
   assert.deepEqual(messages, before);
   assert.deepEqual(openAiRequest({ ...built, system: "" }, { model: "m" }).messages, before);
+  const plain = openAiRequest(built, { model: "m" });
+  assert.deepEqual(plain, { model: "m", messages: [{ role: "system", content: "App\n\nSum" }, ...before] });
+  const short = openAiRequest({ ...built, cacheBreakpoints: [] }, { model: "m", cacheBreakpoints: true });
+  assert.deepEqual(short, plain, "nothing to mark, nothing is asked for");
 });
 
 test("a whole turn: context out, answer in, in a memory whose model is the same server", async () => {

@@ -175,7 +175,9 @@ class Chat<Message extends UiMessageLike, Chunk extends UiChunkLike> {
       entries = await this.#entries(1);
       known = lastKnown(entries, messages);
     }
-    const added = messages.slice(known === undefined ? 0 : known.index + 1).map((message) => renamed(message, entries));
+    // The client keeps the place of an answer that failed before it began.
+    const unknown = messages.slice(known === undefined ? 0 : known.index + 1).filter((message) => message.role !== "assistant" || !saysNothing(message));
+    const added = unknown.map((message) => renamed(message, entries));
     if (added.length > 0) await memory.append(this.#chatId, added, { format: "ai-sdk-ui", parentId: known?.entry.id ?? null });
     else if (known !== undefined && entries.at(-1)?.id !== known.entry.id) await memory.setActiveLeaf(this.#chatId, known.entry.id);
   }

@@ -1,4 +1,5 @@
 import type { SendableContext } from "../provider/chat-answer.js";
+import { systemPieces } from "../provider/system-pieces.js";
 
 /** Options of {@link anthropicRequest}. */
 export interface AnthropicRequestOptions<Tool extends object = object> {
@@ -60,9 +61,8 @@ export function anthropicRequest<Message extends object, Tool extends object = o
   const mark: CacheControl = cache === "1h" ? { type: "ephemeral", ttl: "1h" } : { type: "ephemeral" };
   const room = MAX_MARKS - marksOf(tools) - context.messages.reduce((sum, message) => sum + marksOf((message as Block)["content"]), 0);
   const marked = cache === false ? [] : cacheBreakpoints.slice(0, Math.max(0, room));
-  const ends = marked.filter(({ messageIndex }) => messageIndex === undefined).map(({ systemLength }) => systemLength ?? context.system.length);
   const indexes = new Set(marked.map(({ messageIndex }) => messageIndex));
-  const system = systemBlocks(context.system, ends, mark);
+  const system = systemPieces(context.system, marked).map(({ text, isEnd }): AnthropicSystemBlock => ({ type: "text", text, ...(isEnd ? { cache_control: mark } : {}) }));
   return {
     model,
     max_tokens: maxTokens,
@@ -70,19 +70,6 @@ export function anthropicRequest<Message extends object, Tool extends object = o
     messages: context.messages.map((message, index) => (indexes.has(index) ? (withMark(message as Block, mark) as Message) : message)),
     ...(tools === undefined || tools.length === 0 ? {} : { tools: [...tools] }),
   };
-}
-
-/** The system text in pieces, a mark at the end of each that ends at a breakpoint. No piece is blank: those are refused. */
-function systemBlocks(system: string, ends: readonly number[], mark: CacheControl): AnthropicSystemBlock[] {
-  const blocks: AnthropicSystemBlock[] = [];
-  let from = 0;
-  for (const end of [...new Set([...ends, system.length])].sort((a, b) => a - b)) {
-    const text = system.slice(from, end);
-    if (text.trim() === "") continue;
-    blocks.push({ type: "text", text, ...(ends.includes(end) ? { cache_control: mark } : {}) });
-    from = end;
-  }
-  return blocks;
 }
 
 /** The message with a mark on the last block that takes one. */

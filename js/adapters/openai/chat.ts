@@ -5,6 +5,7 @@ import { memoryModel, modelFor, type MemoryModelOptions } from "../provider/memo
 import { brokenAnswer, refusal } from "../provider/provider-error.js";
 import { DONE, addressBelow, postStream, type ProviderOptions } from "../provider/provider-request.js";
 import { Completion } from "./completion.js";
+import { openAiRequest, type OpenAiRequest, type OpenAiRequestOptions } from "./request.js";
 import { unreachableServer } from "./server-hints.js";
 
 const OPENAI = "https://api.openai.com/v1";
@@ -20,37 +21,6 @@ export interface OpenAiOptions extends ProviderOptions {
    * `"max_tokens"` elsewhere.
    */
   maxTokensField?: "max_tokens" | "max_completion_tokens";
-}
-
-/** A request of its own. */
-export interface OpenAiRequestOptions<Tool extends object = object> {
-  /** The model. */
-  model: string;
-  /** Tool definitions: `{ type: "function", function: { name, parameters } }`. */
-  tools?: readonly Tool[];
-  /** Longest answer, in tokens. Default: the model's own. */
-  maxTokens?: number;
-  /** Who says the system text: older and other models know `"system"`, OpenAI's reasoning models `"developer"`. Default `"system"`. */
-  systemRole?: "system" | "developer";
-  /**
-   * True marks the context's cache breakpoints with `prompt_cache_breakpoint`, for OpenAI's models from GPT-5.6 on, which charge
-   * for what is written to the cache. Others cache by themselves. Default false.
-   */
-  cacheBreakpoints?: boolean;
-}
-
-/** The system text as the first message. */
-export interface OpenAiSystemMessage {
-  role: "system" | "developer";
-  content: string;
-}
-
-/** The body of a request. */
-export interface OpenAiRequest<Message extends object, Tool extends object> {
-  model: string;
-  messages: (Message | OpenAiSystemMessage)[];
-  tools?: Tool[];
-  max_completion_tokens?: number;
 }
 
 /** Options of {@link openAiChat}. */
@@ -81,26 +51,6 @@ export interface OpenAiLanguageModelOptions extends OpenAiOptions, MemoryModelOp
   structuredOutput?: "json_schema" | "json_object" | "none";
   /** Tokens on top of what an answer needs, for models that reason first. Default 0. */
   extraTokens?: number;
-}
-
-/**
- * The body of a chat completions request for a context, for apps that send it themselves.
- *
- * @param context Built with `format: "openai"`.
- */
-export function openAiRequest<Message extends object, Tool extends object = object>(
-  context: SendableContext<Message>,
-  options: OpenAiRequestOptions<Tool>,
-): OpenAiRequest<Message, Tool> {
-  const { model, tools, maxTokens, systemRole = "system", cacheBreakpoints = false } = options;
-  const system = context.system === "" ? [] : [{ role: systemRole, content: context.system }];
-  const messages = [...system, ...(cacheBreakpoints ? withBreakpoints(context) : context.messages)];
-  return {
-    model,
-    messages,
-    ...(tools === undefined || tools.length === 0 ? {} : { tools: [...tools] }),
-    ...(maxTokens === undefined ? {} : { max_completion_tokens: maxTokens }),
-  };
 }
 
 /** A model of OpenAI, or of any server that speaks its protocol, to chat with by contexts of `format: "openai"`. */
@@ -164,19 +114,6 @@ function ask(options: OpenAiOptions, body: OpenAiRequest<object, object>, signal
       },
     ),
   );
-}
-
-/** Marks the last part of each message in front of a breakpoint. The messages themselves are left as they are. */
-function withBreakpoints<Message extends object>({ messages, cacheBreakpoints = [] }: SendableContext<Message>): readonly Message[] {
-  const marked = new Set(cacheBreakpoints.map(({ messageIndex }) => messageIndex));
-  return messages.map((message, index) => {
-    if (!marked.has(index)) return message;
-    const { content } = message as { content?: unknown };
-    const parts: unknown = typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : content;
-    if (!Array.isArray(parts) || parts.length === 0) return message;
-    const last: unknown = parts.at(-1);
-    return { ...message, content: [...(parts as unknown[]).slice(0, -1), { ...(last as object), prompt_cache_breakpoint: { mode: "explicit" } }] };
-  });
 }
 
 function requireModel(model: unknown): void {
