@@ -5,7 +5,7 @@
  */
 
 import { MemoryError } from "./errors.js";
-import { readLocalFile } from "./package-file.js";
+import { fromChunk, readLocalFile } from "./package-file.js";
 import type { WasmSource } from "./types.js";
 
 /** Compiles the engine. Nothing is kept: the caller remembers the module. */
@@ -14,7 +14,8 @@ export async function compileEngine(source?: WasmSource): Promise<WebAssembly.Mo
     throw new MemoryError("wasm_unsupported", "This platform has no WebAssembly, which the engine runs on.");
   }
   if (source !== undefined) return compileGiven(source);
-  const module = await compileFile(new URL("./engine.wasm", import.meta.url));
+  // In a function: code without an address (a classic script of esbuild's, a Worker of Cloudflare's) has no such URL.
+  const module = await compileFile(() => new URL("./engine.wasm", import.meta.url));
   return module ?? compileInline();
 }
 
@@ -23,7 +24,7 @@ async function compileGiven(source: WasmSource): Promise<WebAssembly.Module> {
   // A module of another realm, e.g. posted from another window, fails `instanceof` but carries the same tag.
   if (Object.prototype.toString.call(source) === "[object WebAssembly.Module]") return source;
   if (typeof source === "string" || source instanceof URL) {
-    const module = await compileFile(new URL(source, globalThis.location?.href));
+    const module = await compileFile(() => new URL(source, globalThis.location?.href));
     if (module !== undefined) return module;
     throw new MemoryError(
       "wasm_load_failed",
@@ -39,22 +40,21 @@ async function compileGiven(source: WasmSource): Promise<WebAssembly.Module> {
 }
 
 /** The module at this address, or `undefined` where there is none to be had. */
-async function compileFile(url: URL): Promise<WebAssembly.Module | undefined> {
+async function compileFile(address: () => URL): Promise<WebAssembly.Module | undefined> {
   try {
+    const url = address();
     const local = await readLocalFile(url);
     if (local !== undefined) return hasMagic(local) ? await compileBytes(local) : undefined;
     const response = await fetch(url);
     if (!response.ok) return undefined;
     const mime = response.headers.get("content-type") ?? "";
     if (/^application\/wasm\b/i.test(mime)) {
+      const copy = response.clone();
       try {
-        // The response itself, not a clone: only then do browsers keep the optimised code beside the file in their cache,
-        // and a page that opens again starts in less than half the time.
         return await WebAssembly.compileStreaming(response);
       } catch (error) {
         throwIfFinal(error);
-        const again = await fetch(url);
-        return await compileIfWasm(new Uint8Array(await again.arrayBuffer()));
+        return await compileIfWasm(new Uint8Array(await copy.arrayBuffer()));
       }
     }
     return await compileIfWasm(new Uint8Array(await response.arrayBuffer()));
@@ -82,7 +82,7 @@ async function compileBytes(bytes: Uint8Array): Promise<WebAssembly.Module> {
 async function compileInline(): Promise<WebAssembly.Module> {
   try {
     const { base64 } = await import("./wasm-inline.js");
-    return await compileBytes(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
+    return await compileBytes(await fromChunk(base64));
   } catch (error) {
     if (error instanceof MemoryError) throw error;
     throw new MemoryError(

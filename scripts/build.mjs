@@ -54,7 +54,7 @@ async function buildEngine() {
       ]);
       await optimise(join(WORK, "engine_bg.wasm"), join(DIST, "engine.wasm"));
       await bundleGlue();
-      writeInlineChunk();
+      writeChunk("engine.wasm", "wasm-inline.js");
     },
   );
 }
@@ -115,14 +115,12 @@ function withoutStaleThrow(glue) {
   return glue.replace(stale, "return");
 }
 
-function writeInlineChunk() {
-  writeChunk("engine.wasm", "wasm-inline.js");
-}
-
-/** A file as a module that holds it as text: what is read where a bundler loses the file. */
+/** A file as a module that holds it as text, gzip in base64: what js/package-file.ts reads where a bundler loses the file. */
 function writeChunk(from, to) {
-  const base64 = readFileSync(join(DIST, from)).toString("base64");
-  writeFileSync(join(DIST, to), `export const base64 = "${base64}";\n`);
+  const bytes = readFileSync(join(DIST, from));
+  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  const packed = isPacked ? bytes : gzipSync(bytes, { level: 9 });
+  writeFileSync(join(DIST, to), `export const base64 = "${packed.toString("base64")}";\n`);
 }
 
 /** The vocabularies and the embedder's table once more, as chunks. */

@@ -77,6 +77,11 @@ export const ENVIRONMENTS = {
         app.write("split/index.html", pageOf(`<script type="module" src="page.js"></script>`));
         return served(app, "split");
       },
+      "one classic script": async (app) => {
+        await app.run(ESBUILD, ["page.js", "--bundle", "--outfile=one/page.js", "--log-level=error"]);
+        app.write("one/index.html", pageOf(`<script src="page.js"></script>`));
+        return served(app, "one");
+      },
     },
   },
   vite: { ...vite, name: "Vite" },
