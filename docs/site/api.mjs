@@ -72,9 +72,9 @@ export class ApiReference {
     return [...grouped(named, ({ name }) => name)].map(([name, all]) => ({ name, throws: all.map(({ throws }) => throws).join(" ") }));
   }
 
-  /** What has no comment of its own: exports, and their fields and methods, but for adapters, whose fields are often another library's. */
+  /** What has no comment of its own: exports, and their fields and methods where these are ours. */
   get undocumented() {
-    return this.#pages.flatMap(({ declarations }) => declarations.flatMap((each) => [each, ...(isOfAdapter(each) ? [] : (each.children ?? []))]))
+    return this.#pages.flatMap(({ declarations }) => declarations.flatMap((each) => [each, ...(hasFieldsOfOthers(each) ? [] : (each.children ?? []))]))
       .filter((each) => each.name !== "constructor" && commentOf(each) === undefined).map((each) => each.getFullName());
   }
 
@@ -222,8 +222,10 @@ function isKeysOfInner(type) {
   return type?.type === "typeOperator" && type.target.type === "query" && type.target.queryType.reflection === undefined;
 }
 
-function isOfAdapter(declaration) {
-  return (declaration.sources?.[0]?.fullFileName ?? "").startsWith(join(ROOT, "js/adapters"));
+/** Fields of adapters, and of providers' messages, are mostly another library's. */
+function hasFieldsOfOthers(declaration) {
+  const file = declaration.sources?.[0]?.fullFileName ?? "";
+  return ["js/adapters/", "js/types/messages.ts"].some((path) => file.startsWith(join(ROOT, path)));
 }
 
 function isPlainType(declaration) {
