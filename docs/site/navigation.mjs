@@ -6,7 +6,7 @@ import { ROOT } from "../../scripts/toolchain.mjs";
 
 /** What is in docs/ and not named here is a recipe. */
 const GROUPS = [
-  { name: "Start", sources: ["README.md", "docs/guide.md", "docs/concepts.md"] },
+  { name: "Start", sources: ["README.md", "docs/guide.md", "docs/concepts.md", "docs/environments.md"] },
   { name: "Recipes", sources: [] },
   { name: "Facts", sources: ["docs/privacy.md", "docs/comparison.md", "docs/memory.md", "docs/formats.md", "docs/backup.md", "docs/reliability.md"] },
   { name: "Reference", sources: [] },

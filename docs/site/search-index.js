@@ -6,6 +6,8 @@ import { memoryStorage } from "./throughline/index.js";
 
 const MOST_HITS = 8;
 const EXCERPT = 180;
+/** Weight of the reference's hits. */
+const REFERENCE = 0.85;
 /** How long a question waits for its vector: the table comes after the words, and a page is used before it is there. */
 const QUERY_EMBEDDING_MS = 60;
 
@@ -88,12 +90,16 @@ function lateEmbedder(whole) {
 }
 
 async function search(memory, sections, query) {
-  const groups = await memory.recall(query, { topK: MOST_HITS, before: 0, after: 0, explain: false });
-  const hits = groups.flatMap((group) => group.hits).sort((one, other) => other.score - one.score);
-  return hits.slice(0, MOST_HITS).map(({ id }) => {
-    const { text, ...section } = sections.get(id);
-    return { ...section, excerpt: excerptOf(text, query) };
-  });
+  const groups = await memory.recall(query, { topK: 2 * MOST_HITS, before: 0, after: 0, explain: false });
+  const hits = groups.flatMap((group) => group.hits).map(({ id, score }) => ({ ...sections.get(id), score: score * weightOf(sections.get(id), query) }));
+  hits.sort((one, other) => other.score - one.score);
+  return hits.slice(0, MOST_HITS).map(({ address, page, title, text }) => ({ address, page, title, excerpt: excerptOf(text, query) }));
+}
+
+/** What explains stands before what only names; a section of that very name before all. */
+function weightOf({ address, title }, query) {
+  if (title.toLowerCase() === query.toLowerCase()) return 2;
+  return address.startsWith("api/") ? REFERENCE : 1;
 }
 
 /** The piece of a text that says most of the query, in parts: those that are words of the query are marked. */
