@@ -31,6 +31,7 @@ function builtIn({ availability = "available", fail, window = { contextWindow: 6
           session.prompts.push({ input });
           return new ReadableStream({
             async start(controller) {
+              if (session.isFull) return controller.error(named("QuotaExceededError"));
               controller.enqueue("answer ");
               await new Promise((resolve) => setTimeout(resolve, 3));
               if (signal.aborted) return controller.error(signal.reason);
@@ -120,6 +121,19 @@ test("one session while contexts grow, a new one after a compaction, an overflow
   assert.ok(sessions[3].isDestroyed, "nobody knows what it has read");
   await chat.send(context([...history, user("five?")], "Be terse. Summary.")).finished;
   assert.equal(sessions.length, 5);
+});
+
+test("a session that is full where the context is not is begun anew; a context that does not fit is told", async () => {
+  const { api, sessions } = builtIn();
+  const chat = (await createChromeAi({ api })).chat();
+  await chat.send(context([{ role: "user", content: "one?" }])).finished;
+  sessions[1].isFull = true;
+  const history = [{ role: "user", content: "one?" }, { role: "assistant", content: "answer 1" }];
+  assert.deepEqual(await piecesOf(chat.send(context([...history, { role: "user", content: "two?" }]))), ["answer ", "1"]);
+  assert.equal(sessions.length, 3);
+  assert.deepEqual([sessions[1].isDestroyed, sessions[2].isDestroyed], [true, false]);
+  const small = (await createChromeAi(builtIn({ fail: { stream: named("QuotaExceededError") } }))).chat();
+  await assert.rejects(small.send(context([{ role: "user", content: WORDS }])).finished, failsWith("model_failed", { retryable: false, message: /does not fit/ }));
 });
 
 test("an abort is told, what is no question is refused, and the session closes", async () => {

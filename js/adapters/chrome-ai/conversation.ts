@@ -41,21 +41,37 @@ export class BuiltInConversation {
     const messages = context.messages.map(plainMessage);
     const question = messages.pop();
     if (question?.role !== "user") throw new MemoryError("invalid_argument", "send: the context must end on what the user says.");
-    const session = this.#continues(context.system, messages) ? this.#session : await this.#begin(context.system, messages, signal);
+    const goesOn = this.#continues(context.system, messages);
+    if (!goesOn) await this.#begin(context.system, messages, signal);
+    let text = await this.#read(question.content, signal, give, goesOn);
+    if (text === undefined) {
+      await this.#begin(context.system, messages, signal);
+      text = (await this.#read(question.content, signal, give, false)) ?? "";
+    }
+    this.#seen.push({ ...question, wasAsked: true }, { role: "assistant", content: text, wasAsked: false });
+    return { text, message: { role: "assistant", content: text }, finishReason: "stop", usage: { provider: "chrome-ai", model: "built-in" } };
+  }
+
+  /**
+   * The answer of the session. `undefined` where the session is full and `mayBeFull`: it keeps what was found for each question, so it
+   * can be full where the context itself is not.
+   */
+  async #read(question: string, signal: AbortSignal, give: (piece: string) => void, mayBeFull: boolean): Promise<string | undefined> {
     let text = "";
     try {
-      for await (const piece of piecesOf((session as BuiltInSession).promptStreaming(question.content, { signal } as never))) {
+      for await (const piece of piecesOf((this.#session as BuiltInSession).promptStreaming(question, { signal } as never))) {
         text += piece;
         give(piece);
       }
       if (signal.aborted) throw failureOf(undefined, signal);
+      return text;
     } catch (error) {
       // Nobody knows what the session has read of it.
       this.close();
-      throw failureOf(error, signal);
+      const failure = failureOf(error, signal);
+      if (mayBeFull && text === "" && failure.details?.["reason"] === "QuotaExceededError") return undefined;
+      throw failure;
     }
-    this.#seen.push({ ...question, wasAsked: true }, { role: "assistant", content: text, wasAsked: false });
-    return { text, message: { role: "assistant", content: text }, finishReason: "stop", usage: { provider: "chrome-ai", model: "built-in" } };
   }
 
   #continues(system: string, messages: readonly BuiltInMessage[]): boolean {
@@ -66,7 +82,7 @@ export class BuiltInConversation {
     });
   }
 
-  async #begin(system: string, messages: readonly BuiltInMessage[], signal: AbortSignal): Promise<BuiltInSession> {
+  async #begin(system: string, messages: readonly BuiltInMessage[], signal: AbortSignal): Promise<void> {
     this.close();
     const initial: readonly BuiltInMessage[] = system === "" ? messages : [{ role: "system", content: system }, ...messages];
     const session = await openSession(this.#options, initial, signal);
@@ -78,7 +94,6 @@ export class BuiltInConversation {
     this.#session = session;
     this.#system = system;
     this.#seen = messages.map((message) => ({ ...message, wasAsked: false }));
-    return session;
   }
 }
 

@@ -4,8 +4,8 @@
 const LOCAL_SERVERS: Readonly<Record<string, string>> = {
   11434: "Is Ollama running (ollama serve), and may this page use it? Set OLLAMA_ORIGINS to the page's origin and start it again.",
   1234: "Is LM Studio's server running, and is CORS enabled in its settings (lms server start --cors)?",
-  8080: "Is llama-server running? It lets every page in; a proxy before it may not.",
-  8000: "Is vLLM running, and does --allowed-origins name the page's origin?",
+  8080: "Is llama-server running, and does its --cors-origins, where it is set, name this page's origin?",
+  8000: "Is vLLM running, and does its --allowed-origins, where it is set, name this page's origin?",
 };
 const OTHER = "Is the server running, is the address right, and does it allow this page's origin (CORS)?";
 const MIXED = "A page from https cannot reach an http address of the network: use https, or localhost.";
