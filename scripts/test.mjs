@@ -70,6 +70,7 @@ async function testJs() {
 async function testBrowser() {
   const { browser, driver } = await ensureChromium();
   await build();
+  await ensureAdapterLibraries();
   await ensureDocsPackages();
   await rustInBrowser(driver);
   await nodeTests("tests/e2e", { CHROME_PATH: browser });
