@@ -65,7 +65,7 @@ test("pages load nothing from elsewhere, run nothing inline, and say so in a pol
   }
 });
 
-test("pages have one first heading, no level is left out, every picture is described, every table has a head", () => {
+test("pages have one first heading, no level is left out, every picture is described, no anchor is there twice", () => {
   for (const { file, html } of pages) {
     const main = html.slice(html.indexOf("<main"), html.indexOf("</main>"));
     const levels = [...main.matchAll(/<h([1-6])\b/g)].map(([, level]) => Number(level));
