@@ -1,4 +1,4 @@
-// The search box of every page. What searches is loaded once somebody goes to the box.
+// The search box of every page. What searches is loaded once somebody goes to the box. And the list of pages shows where one is.
 
 const finder = document.querySelector(".finder");
 const box = finder.querySelector("input");
@@ -10,6 +10,9 @@ let index;
 let asked = 0;
 
 finder.hidden = false;
+// Where the list scrolls by itself; on a phone it does not, and nothing moves.
+const pages = document.querySelector("#pages");
+pages.scrollTop = pages.querySelector("[aria-current]").offsetTop - pages.clientHeight / 2;
 
 /** Opens the index, once; a failed try can be made again. */
 function open() {
