@@ -30,11 +30,11 @@ export async function testPackaging(names) {
 
 async function testEnvironment(template, environment, tarball) {
   const { makeApp, wrong } = await import("../tests/packaging/apps.mjs");
-  const { name, sources, packages, shared, modes, needs = "nothing" } = environment;
+  const { name, packages, shared, modes, needs = "nothing" } = environment;
   const row = { name, version: "", needs };
   let app;
   try {
-    app = await makeApp(tarball, { template, sources, packages, shared });
+    app = await makeApp(tarball, { template, packages, shared });
     row.version = environment.version?.() ?? (environment.package === undefined ? "" : app.version(environment.package));
     const rows = [];
     for (const [mode, entry] of Object.entries(modes)) rows.push({ ...row, mode, ...(await runMode(app, environment, entry, wrong)) });

@@ -28,12 +28,10 @@ export async function pack(folder) {
  * Makes the app: the files of `tests/packaging/<template>` and the shared ones, its locked packages, and the tarball.
  * `packages` false: there is nothing to install beside the tarball. `shared`: the folder of the shared files.
  */
-export async function makeApp(tarball, { template, sources = template, packages = true, shared = "." }) {
+export async function makeApp(tarball, { template, packages = true, shared = "." }) {
   const folder = mkdtempSync(join(tmpdir(), `throughline-app-${template}-`));
   cpSync(join(here, "shared"), join(folder, shared), { recursive: true });
-  for (const part of new Set([sources, template])) {
-    if (existsSync(join(here, part))) cpSync(join(here, part), folder, { recursive: true, filter: (path) => !path.includes("node_modules") });
-  }
+  if (existsSync(join(here, template))) cpSync(join(here, template), folder, { recursive: true, filter: (path) => !path.includes("node_modules") });
   if (packages) await command("npm", ["ci", "--prefer-offline", ...QUIET], folder);
   else writeFileSync(join(folder, "package.json"), `{ "name": "app", "private": true, "type": "module" }\n`);
   await command("npm", ["install", "--no-save", "--no-package-lock", "--prefer-offline", ...QUIET, tarball], folder);
@@ -46,6 +44,7 @@ export async function makeApp(tarball, { template, sources = template, packages 
       mkdirSync(join(folder, name, ".."), { recursive: true });
       writeFileSync(join(folder, name), text);
     },
+    read: (name) => readFileSync(join(folder, name), "utf8"),
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
 }

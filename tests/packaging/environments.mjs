@@ -1,6 +1,6 @@
 // Every environment that the package is shown to work in, none with a plugin or a setting for it. Each entry makes its app,
 // runs it and answers with an outcome per mode.
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { version as esbuildVersion } from "esbuild";
@@ -13,6 +13,8 @@ const ESBUILD = fileURLToPath(new URL("../../node_modules/.bin/esbuild", import.
 
 /** What an app's build wrote, served as plain files, and opened. */
 async function served(app, folder = ".") {
+  const engines = readdirSync(join(app.folder, folder), { recursive: true }).filter((name) => name.endsWith(".wasm") && !name.includes("node_modules"));
+  if (engines.length > 1) throw new Error(`The engine was written more than once: ${engines.join(", ")}`);
   const server = await serve({ port: 0, mounts: { "/": join(app.folder, folder) }, headers: {} });
   try {
     return await inBrowser(`${server.url}/`);
@@ -24,17 +26,29 @@ async function served(app, folder = ".") {
 /** A page with one script, for bundlers that make no page. */
 const pageOf = (script) => `<!doctype html><meta charset="utf-8"><title>throughline</title>${script}`;
 
+/** The same with the engine in a worker of the app's own. `page`: the file that asks for the outcome. */
+function inWorker(run, page = "page.js") {
+  return (app) => {
+    app.write(page, app.read(page).replace("/job.js", "/worker-job.js"));
+    return run(app);
+  };
+}
+
+/** Modes, and each once more with a worker. */
+function alsoInWorker(modes, page) {
+  return { ...modes, ...Object.fromEntries(Object.entries(modes).map(([mode, run]) => [`${mode}, worker`, inWorker(run, page)])) };
+}
+
 /** Vite, in every major alike. */
 const vite = {
-  sources: "vite",
   package: "vite",
-  modes: {
+  modes: alsoInWorker({
     dev: (app) => withServer(app, "vite", (port) => ["--port", port, "--strictPort", "--host", "localhost"], inBrowser),
     build: async (app) => {
       await app.bin("vite", ["build"]);
       return served(app, "dist");
     },
-  },
+  }),
 };
 
 /** Next with one of its bundlers: a page in the browser, and one that is rendered on the server, of the same build. */
@@ -52,17 +66,26 @@ function nextModes(bundler, flags) {
 /** What prints its outcome. */
 const printed = (name, args) => async (app) => lastJson(await app.run(name, args(app)));
 
+/** What a test runner's test wrote. */
+const written = (bin, args, env) => async (app) => {
+  await app.bin(bin, args, env);
+  return JSON.parse(app.read("outcome.json"));
+};
+
 export const ENVIRONMENTS = {
   "plain-module": {
     name: "Plain `<script type=\"module\">`", packages: false,
-    modes: {
+    modes: alsoInWorker({
       page: (app) => {
+        // Workers have no import maps.
+        app.write("memory-worker.js", `import "./node_modules/throughline/dist/worker/index.js";\n`);
         const map = { imports: { throughline: "./node_modules/throughline/dist/index.js", "throughline/": "./node_modules/throughline/dist/" } };
         map.imports["throughline/static-embedder"] = "./node_modules/throughline/dist/static-embedder.js";
+        map.imports["throughline/client"] = "./node_modules/throughline/dist/client/index.js";
         app.write("index.html", pageOf(`<script type="importmap">${JSON.stringify(map)}</script><script type="module" src="./page.js"></script>`));
         return served(app);
       },
-    },
+    }),
   },
   node: {
     name: "Node", packages: false, version: () => process.versions.node, isStored: false,
@@ -88,23 +111,23 @@ export const ENVIRONMENTS = {
   "vite-7": { ...vite, name: "Vite, previous major" },
   webpack: {
     name: "webpack", package: "webpack",
-    modes: {
+    modes: alsoInWorker({
       build: async (app) => {
         await app.bin("webpack", ["./page.js", "--mode", "production"]);
         app.write("dist/index.html", pageOf(`<script src="main.js"></script>`));
         return served(app, "dist");
       },
-    },
+    }),
   },
   rspack: {
     name: "rspack", package: "@rspack/core",
-    modes: {
+    modes: alsoInWorker({
       build: async (app) => {
         await app.bin("rspack", ["build", "--entry", "./page.js", "--mode", "production"]);
         app.write("dist/index.html", pageOf(`<script src="main.js"></script>`));
         return served(app, "dist");
       },
-    },
+    }),
   },
   rollup: {
     name: "Rollup with its node-resolve", package: "rollup",
@@ -118,18 +141,19 @@ export const ENVIRONMENTS = {
   },
   parcel: {
     name: "Parcel", package: "parcel",
-    modes: {
+    modes: alsoInWorker({
       build: async (app) => {
         await app.bin("parcel", ["build", "index.html", "--no-cache"]);
         return served(app, "dist");
       },
-    },
+    }),
   },
   next: {
     name: "Next", package: "next",
     modes: {
       ...nextModes("Turbopack", []),
       ...nextModes("webpack", ["--webpack"]),
+      "client component, worker, Turbopack": inWorker(nextModes("Turbopack", [])["client component, Turbopack"], "app/client/page.js"),
       "client component, dev": (app) => withServer(app, "next", (port) => ["dev", "-p", port], (url) => inBrowser(`${url}client`)),
     },
   },
@@ -158,6 +182,14 @@ export const ENVIRONMENTS = {
       import: printed("node_modules/@oven/bun-linux-x64/bin/bun", () => ["run", "print.mjs"]),
       require: printed("node_modules/@oven/bun-linux-x64/bin/bun", () => ["run", "print.cjs"]),
     },
+  },
+  vitest: {
+    name: "Vitest", package: "vitest", isStored: false,
+    modes: Object.fromEntries(["node", "jsdom"].map((environment) => [environment, written("vitest", ["run", `--environment=${environment}`])])),
+  },
+  jest: {
+    name: "Jest", package: "jest", isStored: false, needs: "`--experimental-vm-modules`, Jest's own switch for modules",
+    modes: { node: written("jest", ["--transform={}"], { NODE_OPTIONS: "--experimental-vm-modules" }) },
   },
   // As wrangler does it, which wants a newer Node than the oldest that is supported here.
   workers: {

@@ -3,9 +3,10 @@ import { countTokens, createMemory } from "throughline";
 import { createStaticEmbedder } from "throughline/static-embedder";
 import { TEXT } from "./text.js";
 
-export async function mainJob() {
+/** `open` makes the memory: in this thread, unless said otherwise. */
+async function mainJob(open) {
   const { tokens, exact } = await countTokens(TEXT);
-  const memory = await createMemory({ userId: `packaging-${crypto.randomUUID()}`, embedder: await createStaticEmbedder() });
+  const memory = await open({ userId: `packaging-${crypto.randomUUID()}`, embedder: await createStaticEmbedder() });
   try {
     const { id } = await memory.conversations.create({ title: "Importer" });
     const [{ durable }] = await memory.append(id, [
@@ -36,9 +37,9 @@ export async function mainJob() {
 }
 
 /** The outcome as plain data, where something threw too. */
-export async function outcome() {
+export async function outcome(open = createMemory) {
   try {
-    return await mainJob();
+    return await mainJob(open);
   } catch (error) {
     return { error: `${error?.code ?? error?.name}: ${error?.message}` };
   }
