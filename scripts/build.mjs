@@ -136,7 +136,8 @@ async function writeInlineFiles() {
 async function buildTypeScript() {
   await step(
     "Compile the TypeScript",
-    { inputs: ["js", "tsconfig.json", "package-lock.json", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts", "dist/import/importer.js", "dist/import/import-reader.js", "dist/import/import-worker-inline.js", "dist/client/index.js", "dist/worker/index.js", "dist/backup/exporter.js", "dist/backup/restorer.js"] },
+    // The engine's glue is in the worker's file.
+    { inputs: ["js", "tsconfig.json", "package-lock.json", "dist/engine-glue.js", ...OWN_SCRIPTS], outputs: ["dist/index.js", "dist/index.d.ts", "dist/import/importer.js", "dist/import/import-reader.js", "dist/import/import-worker-inline.js", "dist/client/index.js", "dist/worker/index.js", "dist/backup/exporter.js", "dist/backup/restorer.js"] },
     async () => {
       removeCompiled();
       await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);

@@ -10,6 +10,18 @@ import { launchBrowser } from "./browser.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
+/**
+ * The package as the pages see it: with THROUGH_WORKER=1 `createMemory` is that of the client, so that what is tested of the engine
+ * in a page is tested of one in a worker (`npm run test:long -- client`).
+ */
+const IMPORTS = process.env.THROUGH_WORKER === "1"
+  ? `import * as inPage from "/throughline/index.js";
+     import { createMemoryClient } from "/throughline/client/index.js";
+     const workers = globalThis.trustedTypes?.createPolicy("pages", { createScriptURL: (address) => address });
+     const newWorker = () => new Worker(workers.createScriptURL("/throughline/worker/index.js"), { type: "module" });
+     const throughline = { ...inPage, createMemory: (options) => createMemoryClient(newWorker, options) };\n`
+  : `import * as throughline from "/throughline/index.js";\n`;
+
 /** Chromium's two ways of storing IndexedDB, as switches. */
 export const BACK_ENDS = { leveldb: [], sqlite: ["--enable-features=IdbSqliteBackingStore"] };
 
@@ -19,10 +31,9 @@ export const BACK_ENDS = { leveldb: [], sqlite: ["--enable-features=IdbSqliteBac
  */
 export async function openSite({ script = "", worker = "", switches = [], keepPages = false } = {}) {
   const site = mkdtempSync(join(tmpdir(), "throughline-pages-"));
-  const imported = `import * as throughline from "/throughline/index.js";\n`;
   for (const name of ["index", "other"]) writeFileSync(join(site, `${name}.html`), `<!doctype html><title>t</title><script type="module" src="page.js"></script>`);
-  writeFileSync(join(site, "page.js"), `${imported}globalThis.throughline = throughline;\n${script}\ndocument.title = "ready";`);
-  writeFileSync(join(site, "worker.js"), `${imported}${worker}`);
+  writeFileSync(join(site, "page.js"), `${IMPORTS}globalThis.throughline = throughline;\n${script}\ndocument.title = "ready";`);
+  writeFileSync(join(site, "worker.js"), `import * as throughline from "/throughline/index.js";\n${worker}`);
   const server = await serve({ port: 0, mounts: { "/throughline/": join(root, "dist"), "/": site } });
   const browser = await launchBrowser(switches, { keepPages });
   const context = await browser.newContext();

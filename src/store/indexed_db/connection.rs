@@ -45,7 +45,8 @@ pub(super) enum State {
 
 /// An open connection, closed when dropped.
 pub(super) struct Connection {
-    watched: Database,
+    /// Keeps the handlers of its events.
+    _watched: Database,
     database: IdbDatabase,
     state: Rc<Cell<State>>,
     is_newer: bool,
@@ -120,7 +121,7 @@ impl Connection {
                 listener(Lifecycle::Terminated);
             }
         });
-        Ok(Self { watched, database, state, is_newer })
+        Ok(Self { _watched: watched, database, state, is_newer })
     }
 
     /// The layout is of a later hundred: what this code does not know must not be harmed by what it writes.
@@ -151,8 +152,10 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.close();
-        // An event may be under way, and a handler that is gone would throw.
-        self.watched.forget_callbacks();
+        // An event may be under way, and a handler that is gone would throw: from now on there is none. Each holds on to the
+        // engine's memory, so they must not be kept for ever.
+        self.database.set_onversionchange(None);
+        self.database.set_onclose(None);
     }
 }
 
@@ -195,6 +198,8 @@ struct Answer<T> {
     outcome: RefCell<Option<Result<T, Failure>>>,
     blocked: Cell<bool>,
     upgrading: Cell<bool>,
+    /// It came: no further event does.
+    given: Cell<bool>,
     /// Nobody waits any more.
     abandoned: Cell<bool>,
     waker: RefCell<Option<Waker>>,
@@ -206,12 +211,14 @@ impl<T> Answer<T> {
             outcome: RefCell::new(None),
             blocked: Cell::new(false),
             upgrading: Cell::new(false),
+            given: Cell::new(false),
             abandoned: Cell::new(false),
             waker: RefCell::new(None),
         })
     }
 
     fn give(&self, outcome: Result<T, Failure>) {
+        self.given.set(true);
         self.outcome.replace(Some(outcome));
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -311,7 +318,9 @@ impl Drop for Opening {
             unclaimed.close();
         }
         // Its events may be still to come, and a handler that is gone would throw.
-        self.request.forget_callbacks();
+        if !self.answer.given.get() {
+            self.request.forget_callbacks();
+        }
     }
 }
 
@@ -346,7 +355,9 @@ impl Deletion {
 
 impl Drop for Deletion {
     fn drop(&mut self) {
-        self.request.forget_callbacks();
+        if !self.answer.given.get() {
+            self.request.forget_callbacks();
+        }
     }
 }
 
