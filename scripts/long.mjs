@@ -29,6 +29,13 @@ const PARTS = {
     runs: 20,
     run: ({ runs }) => testBrowser("lifecycle", { KILLS: String(runs) }, "killed in an upgrade"),
   },
+  client: {
+    say: "What is tested of an engine in a page, of one in a worker",
+    runs: 1,
+    run: async () => {
+      for (const name of ["stream", "trees", "erasure", "tabs"]) await testBrowser(name, { THROUGH_WORKER: "1" });
+    },
+  },
   leaks: {
     say: "Memories opened and closed, in the page and through a worker, and nothing left",
     runs: 200,
