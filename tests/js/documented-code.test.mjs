@@ -53,8 +53,14 @@ async function surroundings() {
   return `export {};\ndeclare global {\n${[...declared].map(([name, type]) => `  const ${name}: ${type};`).join("\n")}\n}\n`;
 }
 
+/** A page without a bundler names the package's files; these are its entries. */
+function withEntries(code) {
+  return typedEntries.reduce((text, { name, file }) => text.replaceAll(`"${file.replace("./dist/", "./throughline/")}"`, `"${name}"`), code);
+}
+
 /** A block as a module. What cannot stand alone, such as the fields of an object, stands in an expression. */
-function asModule({ code }, fileName) {
+function asModule({ code: given }, fileName) {
+  const code = withEntries(given);
   const isWhole = (text) => ts.createSourceFile(fileName, text, ts.ScriptTarget.ES2023).parseDiagnostics.length === 0;
   const labelled = /^\s*\w+: [{([]/.test(code);
   const wrapped = `({\n${code}\n});`;
@@ -74,7 +80,14 @@ function faultsOf(files) {
   });
 }
 
-const isOfTheApp = ({ code, messageText }) => OF_THE_APP.has(code) && !(code === 2307 && new RegExp(`'${manifest.name}['/]`).test(String(messageText)));
+/** Elements of the app's page, which JavaScript takes for what they are. */
+const OF_ITS_PAGE = /possibly 'null'|on type '(?:HTML)?Element'/;
+
+function isOfTheApp({ code, messageText }) {
+  const text = ts.flattenDiagnosticMessageText(messageText, " ");
+  if (code === 2307) return !new RegExp(`'${manifest.name}['/]`).test(text);
+  return OF_THE_APP.has(code) || OF_ITS_PAGE.test(text);
+}
 
 const pathOf = ({ file, language }) => `${root}docs/code/${file}.${/x$/.test(language) ? "tsx" : "ts"}`;
 const faults = faultsOf(new Map([
