@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { createMemory, memoryStorage } from "throughline";
+import { MemoryError, createMemory, memoryStorage } from "throughline";
 import { aiSdkEmbedder, aiSdkLanguageModel, memoryChatTransport, memoryMiddleware, memorySteps } from "throughline/ai-sdk";
 import { WORDS, failsWith, generateRequest } from "./checks.mjs";
 import { MAJORS, chatOf, modelOf } from "./ai-sdk-majors.mjs";
@@ -130,6 +130,32 @@ for (const major of MAJORS) {
     assert.match(stopped.message.parts.map(({ text }) => text ?? "").join(""), /^Half of/);
     assert.equal(again.message.parts[0].text, "Again");
     assert.equal(errors.length > 0, true);
+    await memory.close();
+  });
+
+  test(name("an answer that cannot be stored is shown all the same, and told"), async () => {
+    const memory = await open();
+    const full = () => Promise.reject(new MemoryError("storage_quota_exceeded", "full"));
+    const { conversations } = memory;
+    const passed = ["append", "buildContext", "history", "setActiveLeaf"].map((call) => [call, (...given) => memory[call](...given)]);
+    const failing = { conversations, ...Object.fromEntries(passed), stream: full };
+    const { model } = modelOf(major, "Shown.");
+    const told = [];
+    const chat = chatOf(major, { id: "c", transport: transportOf(major, failing, model, { onError: (error) => told.push(error.code) }) });
+    await chat.sendMessage({ text: "Tell me" });
+    assert.equal(chat.messages.at(-1).parts.at(-1).text, "Shown.");
+    assert.deepEqual(told, ["storage_quota_exceeded"]);
+    const errors = [];
+    const quiet = chatOf(major, { id: "d", transport: transportOf(major, failing, model), onError: (error) => errors.push(error.code) });
+    await quiet.sendMessage({ text: "Tell me" });
+    await quiet.sendMessage({ text: "Again" });
+    assert.deepEqual(errors, ["storage_quota_exceeded"]);
+    const onError = (error) => told.push(error.code);
+    let appends = 0;
+    const onlyQuestions = { ...failing, append: (...given) => ((appends += 1) === 2 ? full() : memory.append(...given)) };
+    const middleware = memoryMiddleware({ memory: onlyQuestions, conversationId: "m", specificationVersion: major.version, onError });
+    assert.equal((await ai.generateText({ model: ai.wrapLanguageModel({ model, middleware }), prompt: "Hello" })).text, "Shown.");
+    assert.equal(told.length, 2);
     await memory.close();
   });
 

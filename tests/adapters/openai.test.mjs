@@ -130,6 +130,9 @@ test("an answer is whole where its reason is told, and also where only its end i
 test("silence is a timeout, slow pieces are not", async () => {
   const silent = await chatWith([{ events: completion(["some"]).slice(0, 2), hang: true }], { timeoutMs: 100 });
   await assert.rejects(silent.chat.send(question).finished, failsWith("timeout", { retryable: true, message: /silent/ }));
+  const mute = await chatWith([() => new Promise(() => {})], { timeoutMs: 100, maxRetries: 1 });
+  await assert.rejects(mute.chat.send(question).finished, failsWith("timeout", { retryable: true }));
+  assert.equal(mute.server.requests.length, 1, "who waited so long does not wait once more");
   const slow = await chatWith([{ events: completion(["a", "b", "c", "d", "e", "f"]), pauseMs: 60 }], { timeoutMs: 300 });
   assert.equal((await slow.chat.send(question).finished).text, "abcdef");
 });
@@ -199,6 +202,26 @@ test("as a language model it asks for the schema, by the model for the purpose, 
   await assert.rejects(model.generate(request), failsWith("model_output_invalid", { message: /cut off at 200/ }));
   await assert.rejects(model.generate(request), failsWith("model_failed", { retryable: false }));
   await assert.rejects(model.generate(generateRequest({ signal: AbortSignal.abort() })), failsWith("aborted"));
+});
+
+test("a server is held to the schema as it can be, and told of the longest answer by the name that it knows", async () => {
+  const request = generateRequest();
+  const bodyOf = async (options) => {
+    let body;
+    const fetch = async (_, init) => {
+      body = JSON.parse(init.body);
+      return new Response(completion(["{}"]).map((event) => `data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`).join(""));
+    };
+    await openAiLanguageModel({ model: "m", contextWindow: 8_000, fetch, ...options }).generate(request);
+    return body;
+  };
+  assert.equal((await bodyOf({})).max_completion_tokens, 200, "at OpenAI's own address");
+  const elsewhere = { baseUrl: "http://localhost:1/v1" };
+  assert.deepEqual((await bodyOf({ ...elsewhere, structuredOutput: "json_object" })).response_format, { type: "json_object" });
+  const plain = await bodyOf({ ...elsewhere, structuredOutput: "none", body: { stream_options: undefined } });
+  assert.deepEqual([plain.response_format, plain.stream_options, plain.max_tokens], [undefined, undefined, 200]);
+  assert.equal((await bodyOf({ ...elsewhere, maxTokensField: "max_completion_tokens" })).max_completion_tokens, 200);
+  assert.equal((await bodyOf(elsewhere)).messages[0].role, "system");
 });
 
 test("embeddings come in the order of the texts, as numbers or as base64, and are counted", async () => {

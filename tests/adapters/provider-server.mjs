@@ -18,7 +18,7 @@ export async function startServer(...script) {
     response.on("close", () => (seen.isClosed = true));
     requests.push(seen);
     const planned = script[Math.min(requests.length, script.length) - 1];
-    await answer(response, typeof planned === "function" ? planned(seen) : planned).catch(() => response.destroy());
+    await answer(response, typeof planned === "function" ? await planned(seen) : planned).catch(() => response.destroy());
   });
   server.on("connection", (socket) => {
     open.add(socket);

@@ -33,7 +33,7 @@ export class AnthropicMessage {
   /** Takes an event, or the whole message of a server that does not stream, and answers with the text in it. */
   add(value: unknown): string {
     const event = fieldsOf(value);
-    const index = typeof event["index"] === "number" ? event["index"] : this.#blocks.length;
+    const index = this.#placeOf(event["index"]);
     switch (event["type"]) {
       case "message_start":
         this.#begin(fieldsOf(event["message"]));
@@ -58,6 +58,12 @@ export class AnthropicMessage {
       default:
         return "";
     }
+  }
+
+  /** Blocks come one after the other: another number is no place. */
+  #placeOf(index: unknown): number {
+    const next = this.#blocks.length;
+    return Number.isInteger(index) && (index as number) >= 0 && (index as number) < next ? (index as number) : next;
   }
 
   #begin(message: Fields): void {
@@ -93,7 +99,7 @@ export class AnthropicMessage {
         block["signature"] = textOf(block["signature"]) + textOf(delta["signature"]);
         return "";
       case "citations_delta":
-        block["citations"] = [...((block["citations"] as unknown[] | null | undefined) ?? []), delta["citation"]];
+        if (typeof delta["citation"] === "object") block["citations"] = [...(Array.isArray(block["citations"]) ? (block["citations"] as unknown[]) : []), delta["citation"]];
         return "";
       default:
         return "";
@@ -124,7 +130,7 @@ export class AnthropicMessage {
 
   /** The whole. An empty text block is left out: it is refused when it is sent back. */
   finish(): FinishedAnswer {
-    const content = this.#blocks.filter((block) => block !== undefined && !(block["type"] === "text" && block["text"] === ""));
+    const content = this.#blocks.filter((block) => !(block["type"] === "text" && block["text"] === ""));
     const usage: AnswerUsage = { provider: "anthropic", model: this.#model, ...usageOf(this.#usage) };
     return { text: this.#text, message: { role: "assistant", content }, finishReason: this.#finishReason, usage };
   }

@@ -68,13 +68,13 @@ export function openAiEmbedder(options: OpenAiEmbedderOptions): Embedder {
 function vectorsOf(answer: unknown, count: number): Float32Array[] | undefined {
   const { data } = (typeof answer === "object" && answer !== null ? answer : {}) as { data?: unknown };
   if (!Array.isArray(data) || data.length !== count) return undefined;
-  const vectors = new Array<Float32Array | undefined>(count);
+  const vectors = new Map<number, Float32Array | undefined>();
   data.forEach((item: unknown, position) => {
     const { index, embedding } = (typeof item === "object" && item !== null ? item : {}) as { index?: unknown; embedding?: unknown };
-    vectors[Number.isInteger(index) ? (index as number) : position] = vectorOf(embedding);
+    vectors.set(typeof index === "number" ? index : position, vectorOf(embedding));
   });
-  const found = [...vectors].filter((vector) => vector !== undefined);
-  return found.length === count && vectors.length === count ? found : undefined;
+  const found = Array.from({ length: count }, (_, index) => vectors.get(index)).filter((vector) => vector !== undefined);
+  return found.length === count ? found : undefined;
 }
 
 /** A list of numbers, or base64 of 32-bit numbers, which some servers send whatever they are asked for. */
