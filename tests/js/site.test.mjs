@@ -1,7 +1,7 @@
 // The documentation's pages: every link leads somewhere, nothing is loaded from elsewhere, and what is made from the source
 // (the API, the error codes) is all there.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { after, before, test } from "node:test";
@@ -143,4 +143,20 @@ test("pages stay light", (context) => {
   const frame = packed("site.css") + packed("search.js");
   assert.ok(frame < 8_000, `style and search box: ${frame}`);
   for (const name of readdirSync(join(folder, "pictures"))) assert.ok(statSync(join(folder, "pictures", name)).size < 250_000, name);
+});
+
+test("commands and files that the pages name are there", async () => {
+  const { writtenPages } = await import("../../docs/site/navigation.mjs");
+  let checked = 0;
+  for (const { source, text } of writtenPages()) {
+    for (const [, name] of text.matchAll(/\bnpm run ([a-z][a-z:]*)/g)) {
+      assert.ok(name in manifest.scripts, `${source}: there is no "npm run ${name}"`);
+      checked += 1;
+    }
+    for (const [, path] of text.matchAll(/`((?:bench|docs|js|scripts|src|tests|www)\/[\w./-]+\.(?:rs|ts|mjs|js|css|md|png|svg))`/g)) {
+      assert.ok(existsSync(new URL(path, root)), `${source} names ${path}, which is not there`);
+      checked += 1;
+    }
+  }
+  assert.ok(checked > 100, String(checked));
 });
