@@ -70,6 +70,12 @@ test("every entry names types first, and is there", () => {
   }
 });
 
+test("Parcel, which reads no exports, finds every entry by its alias", () => {
+  const entries = Object.entries(manifest.exports).filter(([name, target]) => typeof target === "object" && name !== ".");
+  assert.deepEqual(manifest.alias, Object.fromEntries(entries.map(([name, target]) => [name, target.default])));
+  assert.equal(manifest.main, manifest.exports["."].default);
+});
+
 test("no compiled file waits at its top level, and Node's modules are never imported", async () => {
   const { stdout } = await promisify(execFile)("grep", ["-rnE", "^(await|const .* = await|import .*[\"']node:)", "dist", "--include=*.js"], { cwd: root }).catch((error) => error);
   assert.equal(stdout, "");

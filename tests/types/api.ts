@@ -4,6 +4,7 @@ import {
   countTokens, createMemory, indexedDbStorage, isMemoryError, memoryStorage, validateContext,
   type Context, type Embedder, type Erasure, type Memory, type MemoryErrorCode, type MemoryEvents, type MemoryOptions, type Receipt, type Storage,
 } from "throughline";
+import { createMemoryClient } from "throughline/client";
 import { changeStorageKey } from "throughline/encryption";
 import { createStaticEmbedder } from "throughline/static-embedder";
 
@@ -136,6 +137,14 @@ export function events(memory: Memory): () => void {
         holds<Same<typeof storage.damage, undefined>>(true);
     }
   });
+}
+
+/** With the engine in a worker it is the same type. */
+export async function client(): Promise<void> {
+  const memory = await createMemoryClient(() => new Worker("memory-worker.js", { type: "module" }), { userId: "alex" });
+  holds<Same<typeof memory, Memory>>(true);
+  // @ts-expect-error: an address is no worker.
+  await createMemoryClient("memory-worker.js");
 }
 
 /** Storage, erasures, receipts: by their tags. */
