@@ -271,3 +271,35 @@ test("a whole turn: context out, answer in, in a memory whose model is the same 
   assert.equal(server.requests[0].body.messages.at(-1).content, "Which port?");
   await memory.close();
 });
+
+test("a memory whose model and embedder are behind the address: a busy server is waited for, a wrong key is told", async () => {
+  const summary = { goal: ["Ship the importer"], confirmed: ["The importer listens on 8471"], decisions: [], constraints: [], failed: [], open: [], next: [], identifiers: ["8471"] };
+  let isBusy = true;
+  let key = "";
+  const server = await serve(({ path, headers, body }) => {
+    key = headers.authorization;
+    if (key !== `Bearer ${KEY}`) return { status: 401, json: { error: { code: "invalid_api_key", message: WORDS } } };
+    isBusy = !isBusy;
+    if (!isBusy) return { status: 429, headers: { "retry-after-ms": "1" }, json: {} };
+    if (path.endsWith("/embeddings")) return { json: { data: body.input.map((_, index) => ({ index, embedding: [1, index] })) } };
+    return { events: completion([JSON.stringify(summary)]) };
+  });
+  let apiKey = KEY;
+  const options = { baseUrl: `${server.url}/v1`, apiKey: () => apiKey, model: "m" };
+  const memory = await createMemory({
+    storage: memoryStorage(), tokenizer: "estimate", policy: { facts: { extract: false }, limits: { jobRetryMs: 3_600_000 } },
+    languageModel: openAiLanguageModel({ ...options, contextWindow: 32_000 }), embedder: openAiEmbedder({ ...options, dimensions: 2 }),
+  });
+  const chat = await memory.conversations.create();
+  const turns = (from) => Array.from({ length: 60 }, (_, turn) => ({ role: turn % 2 ? "assistant" : "user", content: `Turn ${from + turn}: the importer listens on 8471. `.repeat(20) }));
+  await memory.append(chat.id, turns(0));
+  const { text } = await memory.compact(chat.id, { force: true });
+  assert.match(text, /listens on 8471/);
+  await memory.settled();
+  assert.ok((await memory.stats()).vectors >= 60);
+  apiKey = "wrong";
+  await memory.append(chat.id, turns(60));
+  await assert.rejects(memory.compact(chat.id, { force: true }), failsWith("model_failed"));
+  assert.equal((await memory.summary(chat.id)).text, text);
+  await memory.close();
+});
