@@ -148,7 +148,7 @@ export class ApiReference {
 
   #declaration(declaration, file, writer, headings) {
     const { name } = declaration;
-    const { word } = KINDS.find(({ kind }) => declaration.kindOf(kind));
+    const word = wordFor(declaration);
     headings.push({ level: 2, id: name, text: name });
     const parts = [`<h2 id="${name}">${escapeHtml(name)} <span class="kind">${word}</span></h2>`];
     if (declaration.signatures !== undefined) parts.push(...declaration.signatures.map((each) => this.#call(each, name, file, writer)));
@@ -230,6 +230,14 @@ function hasFieldsOfOthers(declaration) {
 
 function isPlainType(declaration) {
   return declaration.kindOf(ReflectionKind.Interface) && fileOfTypes(declaration) !== undefined;
+}
+
+/** What it is called: a class that is exported as a type alone is a class to its reader. */
+function wordFor(declaration) {
+  const { word } = KINDS.find(({ kind }) => declaration.kindOf(kind));
+  const file = declaration.sources?.[0]?.fullFileName;
+  const isClass = word === "interface" && file !== undefined && new RegExp(`\\bclass ${declaration.name}\\b`).test(readFileSync(file, "utf8"));
+  return isClass ? "class" : word;
 }
 
 /** What is in a list, by a name of each. */
