@@ -108,9 +108,15 @@ export async function inBrowser(url) {
     page.on("response", (response) => responses.push(response));
     await page.goto(url);
     try {
-      await page.waitForFunction(() => globalThis.outcome !== undefined, undefined, { timeout: JOB_MS });
+      // Vite's development server answers 504 where it met a package for the first time, and a page that did not hear its call
+      // to reload stays empty until a person does so.
+      const isOver = (timeout) => page.waitForFunction(() => globalThis.outcome !== undefined, undefined, { timeout });
+      const isDone = await isOver(JOB_MS / 2).then(() => true, () => false);
+      if (!isDone && responses.some((response) => response.status() === 504)) await page.reload();
+      if (!isDone) await isOver(JOB_MS);
     } catch (error) {
-      throw new Error(`The page has no outcome. ${[...errors, error.message].join("; ")}`, { cause: error });
+      const refused = responses.filter((response) => !response.ok()).map((response) => `${response.status()} ${response.url()}`);
+      throw new Error(`The page has no outcome. ${[...errors, ...refused, error.message].join("; ")}`, { cause: error });
     }
     const result = await page.evaluate(() => globalThis.outcome);
     return { ...result, ...(errors.length > 0 ? { error: errors.join("; ") } : {}), ...(await downloaded(responses)) };
