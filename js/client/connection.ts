@@ -3,7 +3,7 @@
 import { MemoryError } from "../errors.js";
 import { onPageChange } from "../page-life.js";
 import { Line, type Answers, type Ears } from "./line.js";
-import { PROTOCOL, type AskedOfPage, type AskedOfWorker, type Connect, type ToldToPage, type ToldToWorker } from "./protocol.js";
+import { OTHER_VERSION, PROTOCOL, type AskedOfPage, type AskedOfWorker, type Connect, type ToldToPage, type ToldToWorker } from "./protocol.js";
 
 /** What is used of a worker: that of a browser, or of Node's `worker_threads`. */
 export interface MemoryWorker {
@@ -82,7 +82,7 @@ export class Connection {
     });
     try {
       const found = await Promise.race([version, failed]);
-      if (found !== PROTOCOL) throw unavailable("The worker is of another version of the package: build and serve page and worker from one.", false);
+      if (found !== PROTOCOL) throw unavailable(OTHER_VERSION, false);
       this.#watch();
     } catch (error) {
       this.end(error as MemoryError);

@@ -12,6 +12,9 @@ import type { WireError } from "./error-wire.js";
 /** Number of this protocol: a worker's file that the browser kept from an older version must not be taken for a new one. */
 export const PROTOCOL = 1;
 
+/** What is said where the two are not of one version, which the engine's own imports show as well. */
+export const OTHER_VERSION = "The worker is of another version of the package: build and serve page and worker from one.";
+
 /** Posted to the worker itself, with one end of a channel: all that follows goes through that. */
 export interface Connect {
   throughline: "connect";

@@ -1,9 +1,9 @@
 /** One memory of a client: its engine, and the client's callbacks as functions. */
 
-import { closed } from "../errors.js";
+import { MemoryError, closed, isMemoryError } from "../errors.js";
 import { Line } from "../client/line.js";
 import {
-  PROTOCOL, type AskedOfPage, type AskedOfWorker, type PackedVectors, type ToldToPage, type ToldToWorker, type WireOptions, type WireStorage,
+  OTHER_VERSION, PROTOCOL, type AskedOfPage, type AskedOfWorker, type PackedVectors, type ToldToPage, type ToldToWorker, type WireOptions, type WireStorage,
 } from "../client/protocol.js";
 import type { CheckedOptions } from "../options.js";
 import { tellPageChange } from "../page-life.js";
@@ -64,7 +64,10 @@ export class ServedMemory {
 
   async #open(wire: WireOptions): Promise<undefined> {
     const session = new EngineSession(this.#options(wire), (name, payload) => this.#line.tell("event", { name, payload }));
-    await session.open();
+    await session.open().catch((error: unknown) => {
+      if (!(isMemoryError(error) && error.cause instanceof WebAssembly.LinkError)) throw error;
+      throw new MemoryError("engine_unavailable", OTHER_VERSION, { retryable: false, cause: error });
+    });
     this.#session = session;
     return undefined;
   }

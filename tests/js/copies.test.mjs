@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { after, before, mock, test } from "node:test";
+import { Worker } from "node:worker_threads";
 import * as one from "throughline";
+import { createMemoryClient } from "throughline/client";
 
 const folder = mkdtempSync(join(tmpdir(), "throughline-copy-"));
 let two;
@@ -49,4 +51,13 @@ test("many who open at once share one engine, and a name opened twice is one mem
   await memories[0].close();
   assert.equal((await memories[7].recall("3 says 1", { topK: 1 })).length, 1);
   await Promise.all(memories.map((memory) => memory.close()));
+});
+
+test("a worker's file that does not go with the page's engine is told", async () => {
+  const text = (given) => [given.length, ...Buffer.from(given)];
+  const imports = [1, ...text("./engine_bg.js"), ...text("of_another_version"), 0, 0];
+  // A module that asks for one function, which no glue has.
+  const wasm = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, imports.length, ...imports]);
+  const opening = createMemoryClient(() => new Worker(new URL("../../dist/worker/index.js", import.meta.url)), { wasm, storage: one.memoryStorage() });
+  await assert.rejects(opening, (error) => one.isMemoryError(error, "engine_unavailable") && !error.retryable && /another version/.test(error.message));
 });
