@@ -59,7 +59,7 @@ function slowly(parts, signal) {
   return new ReadableStream({
     async pull(controller) {
       await new Promise((resolve) => setTimeout(resolve, 1));
-      if (parts[index]?.delta?.includes("...")) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      if (parts[index]?.delta?.includes("...") && !signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       if (signal?.aborted) controller.error(signal.reason);
       else if (index < parts.length) controller.enqueue(parts[index++]);
       else controller.close();

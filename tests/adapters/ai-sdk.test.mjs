@@ -177,6 +177,21 @@ for (const major of MAJORS) {
     await memory.close();
   });
 
+  test(name("a wrapped model that is stopped leaves what had arrived"), async () => {
+    const memory = await open();
+    const { model, prompts } = modelOf(major, "Half of the.........", "Whole.");
+    const wrapped = ai.wrapLanguageModel({ model, middleware: memoryMiddleware({ memory, conversationId: "m", specificationVersion: major.version }) });
+    const controller = new AbortController();
+    const stopped = ai.streamText({ model: wrapped, prompt: "Tell me", abortSignal: controller.signal, maxRetries: 0, onError() {} });
+    for await (const part of stopped.fullStream) if (part.type === "text-delta") controller.abort();
+    while ((await memory.history("m")).length < 2) await new Promise((resolve) => setTimeout(resolve, 2));
+    const [, half] = await memory.history("m", { withStatus: true });
+    assert.deepEqual([half.status, textOf(half.message)], ["aborted", "Half of th"]);
+    assert.equal(await ai.streamText({ model: wrapped, prompt: "Go on" }).text, "Whole.");
+    assert.equal(roles(prompts[1]), "user assistant user");
+    await memory.close();
+  });
+
   test(name("a wrapped model in a loop of tools, and one that fails first, store each message once"), async () => {
     const memory = await open();
     const busy = new ai.APICallError({ message: "busy", url: "u", requestBodyValues: {}, isRetryable: true, statusCode: 503, responseHeaders: { "retry-after-ms": "1" } });

@@ -34,18 +34,22 @@ export interface MemoryMiddleware<Version extends string = "v4"> {
  * Of each prompt its system text and its last message count; the last message is stored, what is sent is the context that the
  * memory builds, and the answer is stored. One middleware is for one conversation, and one call at a time.
  *
- * An answer that is aborted or fails is not stored; use {@link memoryChatTransport} where what arrived is to be kept.
+ * A streamed answer that is aborted or fails is stored as far as it came, with the status `"aborted"`.
  */
 export function memoryMiddleware<Version extends string = "v4">(options: MemoryMiddlewareOptions<Version>): MemoryMiddleware<Version> {
   const store = new TurnStore(options.memory, options.conversationId);
-  const keep = async (message: PromptMessage | undefined): Promise<void> => {
+  const guarded = async (work: () => Promise<void>): Promise<void> => {
     try {
-      if (message !== undefined) await store.begin(message);
+      await work();
     } catch (error) {
       if (options.onError === undefined) throw error;
       options.onError(error);
     }
   };
+  const keep = (message: PromptMessage | undefined, isWhole: boolean): Promise<void> =>
+    guarded(async () => {
+      if (message !== undefined) await (isWhole ? store.begin(message) : store.addPart(message));
+    });
   return {
     specificationVersion: options.specificationVersion ?? ("v4" as Version),
     async transformParams({ params, model }) {
@@ -61,23 +65,41 @@ export function memoryMiddleware<Version extends string = "v4">(options: MemoryM
     },
     async wrapGenerate({ doGenerate }) {
       const result = await doGenerate();
-      await keep(answerMessage(result.content));
+      await keep(answerMessage(result.content), true);
       return result;
     },
     async wrapStream<Part, Result extends { stream: ReadableStream<Part> }>({ doStream }: { doStream: () => PromiseLike<Result> }): Promise<Result> {
       const result = await doStream();
       const parts = new AnswerParts();
-      const watched = result.stream.pipeThrough(
-        new TransformStream<Part, Part>({
-          transform(part, controller) {
-            parts.add(part as Record<string, unknown>);
-            controller.enqueue(part);
-          },
-          // Before the stream ends: what comes next is answered with this in the history.
-          flush: () => (parts.isFinished ? keep(parts.message()) : undefined),
-        }),
-      );
+      // Before the stream ends: what comes next is answered with this in the history.
+      const watched = watch(result.stream, (part) => parts.add(part as Record<string, unknown>), (isWhole) => keep(parts.message(), isWhole && parts.isFinished));
       return { ...result, stream: watched };
     },
   };
+}
+
+/** The same stream; `see` is shown each part, and `end` is told once how it ended and waited for. */
+function watch<Part>(source: ReadableStream<Part>, see: (part: Part) => void, end: (isWhole: boolean) => Promise<void>): ReadableStream<Part> {
+  const reader = source.getReader();
+  // A stream that fails may be cancelled as well.
+  let ended: Promise<void> | undefined;
+  const endOnce = (isWhole: boolean): Promise<void> => (ended ??= end(isWhole));
+  return new ReadableStream<Part>({
+    async pull(controller) {
+      const next = await reader.read().catch(async (error: unknown) => {
+        await endOnce(false);
+        throw error;
+      });
+      if (next.done) {
+        await endOnce(true);
+        controller.close();
+      } else {
+        see(next.value);
+        controller.enqueue(next.value);
+      }
+    },
+    async cancel(reason) {
+      await Promise.all([endOnce(false), reader.cancel(reason)]);
+    },
+  });
 }

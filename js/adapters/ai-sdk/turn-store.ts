@@ -82,6 +82,14 @@ export class TurnStore {
     });
   }
 
+  /** Stores an answer that ended before it was whole, as far as it came. */
+  addPart(message: PromptMessage): Promise<void> {
+    return this.#inOrder(async () => {
+      const stream = await this.#memory.stream(this.#conversationId, plain(message) as object, { format: "ai-sdk-model" });
+      await stream.abort();
+    });
+  }
+
   /** What the model is to see: the newest turn is what was stored last. */
   context(options: ContextOptions, tools: object | undefined, signal: AbortSignal | undefined): Promise<Context<PromptMessage>> {
     return this.#inOrder(() =>
