@@ -163,3 +163,11 @@ export function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promis
     answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }
+
+/** For the `catch` of an `import()` of the package's own code: rejects, and says what was to be loaded. */
+export function notLoaded(what: string): (cause: unknown) => never {
+  return (cause) => {
+    const advice = "Serve the package's dist folder whole, and try again; for a service worker, which loads nothing later, bundle the app into one file.";
+    throw toMemoryError(cause, "engine_unavailable", `${what} could not be loaded. ${advice}`);
+  };
+}

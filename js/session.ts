@@ -8,7 +8,7 @@ import { noteCopy } from "./copies.js";
 import { currentGeneration, guarded, isAlive, loadEngine, wasmMemoryBytes } from "./engine-instance.js";
 import type { Engine, EngineOptions, MemoryStoreHandle } from "./engine-glue.js";
 import type { StoreLock } from "./store-lock.js";
-import { MemoryError, aborted, closed, isMemoryError, toMemoryError, untilAborted } from "./errors.js";
+import { MemoryError, aborted, closed, isMemoryError, notLoaded, toMemoryError, untilAborted } from "./errors.js";
 import { exportFrom, type Backup, type ExportOptions, type ExportReport, type ExportToOptions } from "./export.js";
 import { Host } from "./host.js";
 import { importInto } from "./import-into.js";
@@ -290,7 +290,7 @@ export class EngineSession implements Session {
   async #storeLock(): Promise<StoreLock | undefined> {
     const { storage } = this.#options;
     if (storage.kind === "memory" || storage.key === undefined) return undefined;
-    const { StoreLock } = await import("./store-lock.js");
+    const { StoreLock } = await import("./store-lock.js").catch(notLoaded("What encrypts"));
     this.#lock ??= new StoreLock(storage.key);
     return this.#lock;
   }
