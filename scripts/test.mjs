@@ -1,5 +1,5 @@
 // `npm test`: installs what is missing and runs every check, in the order in which they fail fastest. With names of parts
-// as arguments (lint, rust, js, browser, fuzz, deny) only those. The last line is the total. `npm run fuzz` fuzzes for as many
+// as arguments (lint, rust, js, browser, integrations, fuzz, deny) only those. The last line is the total. `npm run fuzz` fuzzes for as many
 // seconds as FUZZ_SECONDS says, an hour by default.
 
 import { spawn } from "node:child_process";
@@ -9,6 +9,7 @@ import { ensureAdapterLibraries } from "./adapter-libraries.mjs";
 import { build } from "./build.mjs";
 import { ensureDocsPackages } from "./docs.mjs";
 import { ensureStrace } from "./engines.mjs";
+import { setUp } from "../tests/integrations/setup.mjs";
 import {
   ROOT, Stop, ensureCargoDeny, ensureChromium, ensurePackages, ensureRust, ensureWasmBindgen, environment, main, run, say,
 } from "./toolchain.mjs";
@@ -23,6 +24,7 @@ const PARTS = {
   rust: { say: "Rust tests", run: testRust },
   js: { say: "JavaScript tests", run: testJs },
   browser: { say: "Browser tests", run: testBrowser },
+  integrations: { say: "Adapters with the real libraries", run: testIntegrations },
   fuzz: { say: "Fuzzing", run: fuzz },
   deny: { say: "Licences and sources of the crates", run: checkCrates },
 };
@@ -77,6 +79,14 @@ async function testBrowser() {
   // Where strace is missing it is installed, or what needs it is left out with a word.
   const withStrace = await ensureStrace();
   await nodeTests("tests/engines", { CHROME_PATH: browser }, (name) => withStrace || !name.startsWith("power-cut"));
+}
+
+/** The adapters for frameworks, with the frameworks themselves; these are installed in a folder of their own. */
+async function testIntegrations() {
+  const { browser } = await ensureChromium();
+  await build();
+  await setUp();
+  await nodeTests("tests/integrations", { CHROME_PATH: browser });
 }
 
 /** The fuzz targets, side by side: each runs as long as the slowest. In their own parts they run for three seconds. */

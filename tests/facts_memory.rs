@@ -112,6 +112,36 @@ fn the_same_key_replaces() {
 }
 
 #[test]
+fn a_suggestion_waits_and_changes_nothing_until_it_is_approved() {
+    let existing = [
+        FactRecord { key: Some("editor".into()), trust: Trust::UserConfirmed, ..fact(1, "Uses vim") },
+        FactRecord { status: FactStatus::Forgotten, fact: String::new(), ..fact(2, "Likes jazz") },
+    ];
+    let suggest = |text: &str, existing: &[FactRecord]| {
+        write(json!({"fact": text, "key": "editor", "pinned": true, "suggested": true}), existing)
+    };
+    let written = suggest("Uses Emacs", &existing).unwrap();
+    let fact = &written.fact;
+    assert_eq!((fact.status, fact.trust), (FactStatus::Proposed, Trust::AssistantInferred));
+    assert_eq!((fact.source.kind.as_str(), fact.pinned, fact.supersedes.as_deref()), ("inference", false, Some("f1")));
+    assert_eq!(statuses(&written.changes), [("f50", FactStatus::Proposed)]);
+    assert_eq!(written.changes.audit[0].by.as_deref(), Some("model"));
+    let with_it = [existing[0].clone(), existing[1].clone(), fact.clone()];
+    let approved = approve("f50", &with_it, NUMBERS, 10.0).unwrap();
+    assert_eq!(statuses(&approved.changes), [("f1", FactStatus::Superseded), ("f50", FactStatus::Active)]);
+    // The same again, in use or waiting, stays as it is; another suggestion takes the place of the first one only.
+    for text in ["uses vim", "Uses Emacs."] {
+        assert!(suggest(text, &with_it).unwrap().changes.is_empty(), "{text}");
+    }
+    let numbered = [existing[0].clone(), FactRecord { id: "f9".into(), key: Some("editor".into()), ..fact.clone() }];
+    let other = suggest("Uses Helix", &numbered).unwrap();
+    assert_eq!(statuses(&other.changes), [("f9", FactStatus::Superseded), ("f50", FactStatus::Proposed)]);
+    assert_eq!(other.fact.supersedes.as_deref(), Some("f1"));
+    assert_eq!(suggest("Likes jazz", &existing).unwrap_err().code, Code::InvalidArgument);
+    assert_eq!(suggest(" ", &existing).unwrap_err().code, Code::InvalidArgument);
+}
+
+#[test]
 fn unusable_writes_are_refused_without_repeating_them() {
     for value in [
         json!({"fact": " \n"}),

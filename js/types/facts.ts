@@ -61,7 +61,7 @@ export interface Fact {
   updatedAt: number;
 }
 
-/** An explicit write: the user asked to remember it. It ranks as confirmed. */
+/** An explicit write: the user asked to remember it. It ranks as confirmed, unless it is `suggested`. */
 export interface AddFact extends CallOptions {
   /** The fact in words, 1 to 4,000 characters. */
   fact: string;
@@ -77,6 +77,12 @@ export interface AddFact extends CallOptions {
   localOnly?: boolean;
   /** Milliseconds since 1970. Default: never. */
   expiresAt?: number;
+  /**
+   * True: on a model's word instead of the user's, as from a tool call. It waits for the user's `approve` (status
+   * `proposed`, trust `assistant_inferred`), is never pinned, leaves every other fact in use, and is `invalid_argument`
+   * where the user forgot the same. Default false.
+   */
+  suggested?: boolean;
 }
 
 /** Changes of a fact; what is left out stays. The old text is kept as a superseded fact. */

@@ -23,6 +23,8 @@ export interface HistoryEntry<Message extends object = RawMessage> {
   seq: number;
   /** Whether it is whole. */
   status: MessageStatus;
+  /** It stays on this device: see `AppendOptions.localOnly`. Left out where it does not. */
+  localOnly?: true;
   /** The raw message, as it was given. */
   message: Message;
 }

@@ -95,13 +95,17 @@ pub struct HistoryEntry {
     pub seq: Seq,
     /// Whether it is whole.
     pub status: MessageStatus,
+    /// It stays on this device. Left out where it does not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub local_only: bool,
     /// The caller's object as JSON text, byte-exact.
     pub message: String,
 }
 
 impl From<MessageRecord> for HistoryEntry {
     fn from(record: MessageRecord) -> Self {
-        Self { id: record.id, seq: record.seq, status: record.status, message: record.raw }
+        let MessageRecord { id, seq, status, local_only, raw: message, .. } = record;
+        Self { id, seq, status, local_only, message }
     }
 }
 

@@ -27,6 +27,8 @@ pub struct FactWrite {
     pub pinned: Option<bool>,
     /// No model elsewhere is shown it. False by default.
     pub local_only: Option<bool>,
+    /// On a model's word: it waits for the user's approval. False by default.
+    pub suggested: Option<bool>,
 }
 
 impl FromFields for FactWrite {
@@ -41,6 +43,7 @@ impl FromFields for FactWrite {
             expires_at: fields.take("expiresAt"),
             pinned: fields.take("pinned"),
             local_only: fields.take("localOnly"),
+            suggested: fields.take("suggested"),
         }
     }
 }
@@ -92,7 +95,7 @@ pub struct Written {
     pub changes: Changes,
 }
 
-/// Writes down a fact: trust `user_confirmed`, active at once.
+/// Writes down a fact: trust `user_confirmed`, active at once; what is [`FactWrite::suggested`] is proposed.
 ///
 /// The same text again is the existing fact: unchanged when it is confirmed already and nothing else is given, else
 /// confirmed and changed in place. Another text under a key that is in use supersedes the old fact.
@@ -101,6 +104,9 @@ pub struct Written {
 /// [`Code::InvalidArgument`] for a fact that is empty or longer than 4,000 characters, a key that is empty or longer than
 /// 128 bytes, or an expiry that is no number.
 pub fn explicit(write: &FactWrite, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
+    if write.suggested == Some(true) {
+        return super::suggested::suggested(write, existing, numbers, now_ms);
+    }
     let text = checked_text(&write.fact)?;
     checked_key(write.key.as_deref())?;
     checked_time(write.expires_at)?;
@@ -359,7 +365,7 @@ fn supersede_chain(draft: &mut Draft<'_>, fact: &FactRecord) {
     }
 }
 
-fn checked_text(text: &str) -> Result<String> {
+pub(super) fn checked_text(text: &str) -> Result<String> {
     let text = text.trim();
     let characters = text.chars().count();
     if (1..=LONGEST_EXPLICIT_CHARS).contains(&characters) {
@@ -371,7 +377,7 @@ fn checked_text(text: &str) -> Result<String> {
     ))
 }
 
-fn checked_key(key: Option<&str>) -> Result<()> {
+pub(super) fn checked_key(key: Option<&str>) -> Result<()> {
     match key {
         Some(key) if key.trim().is_empty() || key.len() > LONGEST_KEY_BYTES => Err(Error::invalid_argument(format!(
             "the key has {} bytes; give 1 to {LONGEST_KEY_BYTES} that are not all spaces, or leave it out",
@@ -381,7 +387,7 @@ fn checked_key(key: Option<&str>) -> Result<()> {
     }
 }
 
-fn checked_time(time_ms: Option<f64>) -> Result<()> {
+pub(super) fn checked_time(time_ms: Option<f64>) -> Result<()> {
     match time_ms {
         Some(time_ms) if !time_ms.is_finite() => {
             Err(Error::invalid_argument("expiresAt is no number; give milliseconds since 1970, or leave it out"))

@@ -20,6 +20,7 @@ mod own_words;
 mod selection;
 mod sensitive;
 mod similarity;
+mod suggested;
 
 pub use audit::{Finding, FindingKind, audit_request, findings, parse_findings, withheld};
 pub use block::{memory_item, parse_memory_block, render_memory_block};

@@ -1,0 +1,28 @@
+// Installs the libraries, and puts the built package beside them, as `npm install throughline` would: adapters find React,
+// LangChain and the others there. `npm test` does it before the tests; by hand: node tests/integrations/setup.mjs
+
+import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { ROOT, main, run, step } from "../../scripts/toolchain.mjs";
+
+const FOLDER = "tests/integrations";
+
+/** The libraries of the lockfile, and the package as it is built now. */
+export async function setUp() {
+  const modules = join(ROOT, FOLDER, "node_modules");
+  await step("Install the libraries of the integrations' tests", { inputs: [`${FOLDER}/package-lock.json`], outputs: [`${FOLDER}/node_modules/.package-lock.json`] }, () =>
+    run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
+      cwd: join(ROOT, FOLDER),
+      advice: "The libraries that the integrations are tested with could not be installed. Check the network and run the same command again.",
+    }),
+  );
+  const beside = join(modules, "throughline.new");
+  rmSync(beside, { recursive: true, force: true });
+  mkdirSync(beside, { recursive: true });
+  for (const name of ["package.json", "dist"]) cpSync(join(ROOT, name), join(beside, name), { recursive: true });
+  rmSync(join(modules, "throughline"), { recursive: true, force: true });
+  renameSync(beside, join(modules, "throughline"));
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(setUp);
