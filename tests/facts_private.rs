@@ -19,6 +19,8 @@ use throughline::secrets::{SecretKind, secrets, without_secrets};
 
 const SECRETS: &str = include_str!("sensitive/secrets.txt");
 const CATEGORIES: &str = include_str!("sensitive/categories.txt");
+const HELD_OUT_SECRETS: &str = include_str!("sensitive/held_out_secrets.txt");
+const HELD_OUT_CATEGORIES: &str = include_str!("sensitive/held_out_categories.txt");
 
 /// Numbers that only look random: the same in every run.
 struct Dice(u64);
@@ -211,11 +213,11 @@ const NAMES: [&str; 20] = [
 ];
 
 /// Every line of a kind other than `none`, with made-up values: the kind, the text and the values.
-fn generated(rounds: usize) -> Vec<(&'static str, String, Vec<String>)> {
+fn generated(rounds: usize, set: &'static str) -> Vec<(&'static str, String, Vec<String>)> {
     let mut dice = Dice(7);
     let mut cases = Vec::new();
     for _ in 0..rounds {
-        for (kind, template) in lines(SECRETS).filter(|(kind, _)| *kind != "none") {
+        for (kind, template) in lines(set).filter(|(kind, _)| *kind != "none") {
             let (mut text, mut values) = (template.replace("\\n", "\n"), Vec::new());
             while let Some((name, at)) =
                 NAMES.iter().filter_map(|name| Some((name, text.find(*name)?))).min_by_key(|(_, at)| *at)
@@ -242,7 +244,7 @@ fn is_left_out(text: &str, values: &[String]) -> bool {
 
 #[test]
 fn fifteen_kinds_of_secrets_are_found_in_generated_texts() {
-    let cases = generated(5);
+    let cases = generated(5, SECRETS);
     assert!(cases.len() >= 500, "{}", cases.len());
     let mut by_kind: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (kind, text, values) in &cases {
@@ -296,29 +298,63 @@ fn code_and_prose_raise_hardly_an_alarm() {
     assert!(alarms.len() <= bytes.div_ceil(1_000_000), "{alarms:#?}");
 }
 
-#[test]
-fn special_categories_are_found_in_five_languages() {
-    let mut sums: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    let mut alarms = Vec::new();
-    for (category, rest) in lines(CATEGORIES) {
+/// What a set of sentences gave.
+#[derive(Debug, Default)]
+struct Told {
+    /// Found and asked, by category and by language.
+    sums: BTreeMap<&'static str, (usize, usize)>,
+    missed: Vec<&'static str>,
+    /// What was flagged of the sentences that only look so, and as what.
+    alarms: Vec<(&'static str, &'static str)>,
+}
+
+fn told_of(set: &'static str) -> Told {
+    let mut told = Told::default();
+    for (category, rest) in lines(set) {
         let (language, sentence) = rest.split_once('|').unwrap();
         let found = sensitive_category(sentence, &[]);
         if category == "none" {
-            alarms.extend(found.map(|found| (found, sentence)));
+            told.alarms.extend(found.map(|found| (found, sentence)));
             continue;
         }
         for key in [category, language] {
-            let (hits, all) = sums.entry(key).or_default();
+            let (hits, all) = told.sums.entry(key).or_default();
             (*hits, *all) = (*hits + usize::from(found.is_some()), *all + 1);
         }
-        if found.is_none() {
-            println!("missed {category} {language}: {sentence}");
-        }
+        told.missed.extend(found.is_none().then_some(sentence));
     }
-    println!("{sums:?}, alarms {alarms:?}");
+    told
+}
+
+#[test]
+fn special_categories_are_found_in_five_languages() {
+    let told = told_of(CATEGORIES);
+    println!("{told:?}");
+    let Told { sums, alarms, .. } = told;
     assert_eq!(sums.len(), 8 + 5);
     assert!(sums.values().all(|(hits, all)| hits * 10 >= all * 9 && *all >= 40), "{sums:?}");
     assert!(alarms.len() <= 2, "{alarms:?}");
+}
+
+/// Sets of another hand than the rules'. The floors are what was measured, less a little.
+#[test]
+fn a_held_out_set_is_found_too() {
+    let told = told_of(HELD_OUT_CATEGORIES);
+    println!("{told:?}");
+    let Told { sums, alarms, .. } = told;
+    let languages = ["de", "en", "es", "ja", "ko"].map(|language| sums[language]);
+    let (hits, all) = languages.iter().fold((0, 0), |(hits, all), one| (hits + one.0, all + one.1));
+    println!("categories: {hits} of {all}, {} alarms", alarms.len());
+    let cases = generated(5, HELD_OUT_SECRETS);
+    let missed: Vec<&str> =
+        cases.iter().filter(|(_, text, values)| !is_left_out(text, values)).map(|(_, text, _)| text.as_str()).collect();
+    let flagged: Vec<&str> = lines(HELD_OUT_SECRETS)
+        .filter(|(kind, text)| *kind == "none" && !secrets(text).is_empty())
+        .map(|(_, text)| text)
+        .collect();
+    println!("secrets: {} of {} missed {missed:#?}, {} alarms {flagged:#?}", missed.len(), cases.len(), flagged.len());
+    assert!(hits * 100 >= all * 95 && alarms.len() <= 10, "{hits} of {all}, {alarms:?}");
+    assert!(missed.len() * 20 <= cases.len() && flagged.len() <= 5, "{missed:?}, {flagged:?}");
 }
 
 async fn facts(engine: &Engine) -> Vec<String> {
@@ -345,8 +381,11 @@ fn no_secret_reaches_a_callback_a_vector_a_term_a_fact_or_an_event() {
         let embedder = world.embedder.clone().unwrap();
         let engine = world.open().await;
         conversation(&engine, "c").await;
-        let cases: Vec<_> =
-            generated(8).into_iter().filter(|(_, text, values)| is_left_out(text, values)).take(1_000).collect();
+        let cases: Vec<_> = generated(8, SECRETS)
+            .into_iter()
+            .filter(|(_, text, values)| is_left_out(text, values))
+            .take(1_000)
+            .collect();
         assert_eq!(cases.len(), 1_000);
         for some in cases.chunks(100) {
             let messages = some

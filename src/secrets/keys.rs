@@ -12,7 +12,7 @@ const WEBHOOKS: &str = "hooks.slack.com/services/|discord.com/api/webhooks/|disc
 outlook.office.com/webhook/|api.telegram.org/bot";
 
 /// What a name has in it whose value is a secret.
-const SECRET_NAMES: &str = "secret|token|passw|passwd|pwd|apikey|api_key|api-key|accesskey|access_key|access-key|privatekey|\
+const SECRET_NAMES: &str = "secret|_pass|token|passw|passwd|pwd|apikey|api_key|api-key|accesskey|access_key|access-key|privatekey|\
 private_key|private-key|auth_key|credential|encryption_key|signing_key";
 
 /// What a value has in it that only stands for one.

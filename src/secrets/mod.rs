@@ -176,7 +176,7 @@ fn secret_at(shown: &Shown<'_>, at: usize) -> Option<Place> {
     }
     if character.is_ascii_digit() {
         let number = numbers::card(shown, at).or_else(|| numbers::national_id(shown, at));
-        return number.or_else(|| phrases::introduced(shown, at));
+        return number.or_else(|| phrases::told_behind(shown, at)).or_else(|| phrases::introduced(shown, at));
     }
     let in_letters = || {
         keys::service_key(shown, at)

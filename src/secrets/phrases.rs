@@ -3,8 +3,8 @@
 use super::{Place, SecretKind, Shown, keys, numbers};
 
 /// Words for a password, in small letters.
-const PASSWORDS: &str = "passwords|password|passphrase|passwd|login pw|wifi pw|passwort|kennwort|mot de passe|contraseña|\
-contrasena|senha|palavra-passe|wachtwoord|lösenord|adgangskode|salasana|hasło|пароль|şifre|parola|mật khẩu|비밀번호|비번|패스워드|암호는|\
+const PASSWORDS: &str = "pass:|pw:|pwd:|passwords|password|passphrase|passwd|login pw|wifi pw|passwort|kennwort|mot de passe|contraseña|clave del wifi|clave de acceso|clave del correo|\
+contrasena|senha|palavra-passe|wachtwoord|lösenord|adgangskode|salasana|hasło|пароль|şifre|parola|mật khẩu|비밀번호를|비밀번호|비번을|비번|패스워드를|패스워드|암호는|暗証は|\
 パスワード|密码|密碼|口令";
 
 /// Words for a PIN.
@@ -16,7 +16,7 @@ authentication code|confirmation code|bestätigungscode|code de vérification|c�
 код подтверждения|인증번호|인증 번호|인증코드|認証コード|確認コード|验证码|驗證碼";
 
 /// Words for a card's code.
-const CARD_CODES: &str = "cvv2|cvc2|cvv|cvc|card security code|prüfziffer|카드 보안코드|セキュリティコード|安全码";
+const CARD_CODES: &str = "cvv2|cvc2|cvv|cvc|card security code|security code on the back|código de seguridad|code de sécurité|kartenprüfnummer|prüfziffer|카드 보안코드|セキュリティコード|安全码";
 
 /// Words for a number of a person that tells nothing by its form.
 const PERSON_NUMBERS: &str = "passport number|passport no|passport is|driver's license number|driver's licence number|reisepassnummer|\
@@ -25,7 +25,7 @@ número de pasaporte|número de dni|número do passaporte|номер паспо�
 
 /// Words for the words of a wallet.
 const RECOVERY_PHRASES: &str = "seed phrase|recovery phrase|secret phrase|backup phrase|mnemonic|seed words|\
-wiederherstellungsphrase|phrase de récupération|frase semilla|복구 구문|시드 구문|니모닉|リカバリーフレーズ|シードフレーズ|助记词";
+wiederherstellungsphrase|phrase de récupération|frase semilla|복구 구문|복구 문구|시드 구문|시드 문구|니모닉|リカバリーフレーズ|シードフレーズ|助记词";
 
 /// Words that say that the secret comes now.
 const COPULAS: &str =
@@ -117,7 +117,7 @@ fn copula(shown: &Shown<'_>, at: usize) -> Option<usize> {
 }
 
 fn skip_dress(shown: &Shown<'_>, at: usize) -> usize {
-    shown.run(at, 6, |c| matches!(c, ' ' | '"' | '\'' | '`' | '*' | '(' | '「' | '『' | '«' | '„' | '\n'))
+    shown.run(at, 6, |c| matches!(c, ' ' | '"' | '\'' | '`' | '*' | '(' | '[' | '「' | '『' | '«' | '„' | '\n'))
 }
 
 fn number_behind(
@@ -132,6 +132,14 @@ fn number_behind(
     let is_number = length.contains(&(end - start)) && !shown.get(end).is_ascii_alphanumeric();
     let continues = matches!(shown.get(end), '.' | ',' | '-' | '/') && shown.get(end + 1).is_ascii_digit();
     (is_number && !continues && (has_copula || at_once)).then_some((kind, start, end))
+}
+
+/// "482910 is your login code": a number that words say what it is of behind it.
+pub(super) fn told_behind(shown: &Shown<'_>, at: usize) -> Option<Place> {
+    let end = shown.run(at, 9, |c| c.is_ascii_digit());
+    let behind = shown.reads(end, " is your ")?;
+    let is_code = (behind..behind + REACH / 2).any(|at| shown.reads(at, "code").or(shown.reads(at, "otp")).is_some());
+    ((4..=8).contains(&(end - at)) && is_code).then_some((SecretKind::OneTimeCode, at, end))
 }
 
 /// A number of nine digits that words call one of social security.
