@@ -1,12 +1,13 @@
 // The whole evaluation: four axes, the engine in its variants, the baselines beside it. Answers with plain data.
 
 import { BASELINES, promptOf } from "./baselines.mjs";
+import { batches } from "./batches.mjs";
 import { add, extractionOf } from "./extraction.mjs";
 import { withHistory } from "./history.mjs";
 import { ASKING_DAY, labelledUsers } from "./labelled-set.mjs";
 import { SYSTEM, judge, probeEngine } from "./probes.mjs";
 import { memoryOnClock, tell } from "./replay.mjs";
-import { decay, factCount, factRetrieval, messageRetrieval } from "./retrieval.mjs";
+import { decay, factCount, factInjection, factRetrieval, messageRetrieval } from "./retrieval.mjs";
 import { scriptedModel } from "./scripted-model.mjs";
 
 const summed = (usages) => {
@@ -26,13 +27,14 @@ async function runEngine(users, { embedder, modelFor }) {
     await told.memory.settled();
     const extraction = model === undefined ? undefined : await extractionOf(told.memory, user, model.proposals);
     const probes = await probeEngine(told.memory, user);
-    parts.push({ extraction, usage: told.usage, times, probes });
+    parts.push({ extraction, usage: told.usage, errors: told.errors, times, probes });
     await told.memory.close();
   }
   return {
     extraction: modelFor === undefined ? undefined : add(parts.map(({ extraction }) => extraction)),
     byUser: Object.fromEntries(users.map(({ id }, index) => [id, parts[index].extraction])),
     usage: summed(parts.map(({ usage }) => usage)),
+    errors: add(parts.map(({ errors }) => errors)),
     times: parts.flatMap(({ times }) => times),
     probes: parts.flatMap(({ probes }) => probes),
   };
@@ -54,9 +56,9 @@ async function runBaseline(users, choose) {
 /**
  * @param {{ users?: string[], history?: number, embedder?: object, remote?: object }} options `history`: made-up messages
  * around each user's labelled ones. `embedder`: of the variants that have one. `remote`: a real model in place of the
- * scripted ones.
+ * scripted ones. `batchSizes`: values of `batchMessages` to be compared.
  */
-export async function evaluate({ users: names, history = 0, embedder, remote }) {
+export async function evaluate({ users: names, history = 0, embedder, remote, batchSizes: sizes = [] }) {
   const labelled = labelledUsers(names);
   const users = history === 0 ? labelled : labelled.map((user, index) => withHistory(user, history, index + 1));
   const models = remote === undefined
@@ -71,6 +73,7 @@ export async function evaluate({ users: names, history = 0, embedder, remote }) 
   const baselines = {};
   for (const [name, choose] of Object.entries(BASELINES)) baselines[name] = await runBaseline(users, choose);
   return {
+    trouble: remote?.model.trouble,
     set: { ...sizeOf(labelled), history, toldByUsers: sizeOf(users).userMessages },
     runs,
     baselines,
@@ -78,7 +81,9 @@ export async function evaluate({ users: names, history = 0, embedder, remote }) 
       facts: { words: await factRetrieval(users), vectors: embedder && (await factRetrieval(users, embedder)) },
       messages: { words: await messageRetrieval(users), vectors: embedder && (await messageRetrieval(users, embedder)) },
       decay: await decay(),
+      injection: { words: await factInjection(users), vectors: embedder && (await factInjection(users, embedder)) },
     },
+    batches: sizes.length === 0 ? undefined : await batches(labelled, sizes),
   };
 }
 

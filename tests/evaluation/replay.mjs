@@ -35,8 +35,11 @@ export async function memoryOnClock({ userId, embedder, model, policy }) {
   if (embedder !== undefined) options.embedder = embedder;
   if (model !== undefined) options.languageModel = metered(model, usage);
   const memory = await createMemory(options);
+  /** Failed background work, by the error's code. */
+  const errors = {};
+  memory.on("error", ({ code }) => (errors[code] = (errors[code] ?? 0) + 1));
   const at = (day, minute) => (clock.now = timeOf(day, minute));
-  return { memory, usage, at };
+  return { memory, usage, errors, at };
 }
 
 /** Tells all sessions of a user. Answers with the milliseconds that each message took to be stored and worked on. */

@@ -23,8 +23,8 @@ const rankOf = (list, isIt) => {
 };
 
 /** The facts of all users written down by hand, so that extraction plays no part; the newer value under the same key. */
-async function memoryOfFacts(users, embedder) {
-  const { memory, at } = await memoryOnClock({ userId: "facts", embedder });
+async function memoryOfFacts(users, embedder, policy) {
+  const { memory, at } = await memoryOnClock({ userId: "facts", embedder, policy });
   const labels = users.flatMap((user) => [...user.facts.values()].map((label) => ({ user, label })));
   labels.sort((one, other) => one.label.day - other.label.day);
   const ids = new Map();
@@ -58,6 +58,27 @@ export async function factRetrieval(users, embedder) {
   }
   await memory.close();
   return { ranks, outdated };
+}
+
+/** A memory section in which a sixth of the facts of all users have room. */
+const SMALL_SECTION_TOKENS = 260;
+
+/** How often the fact that a question needs is among those that are put in, where far from all have room. */
+export async function factInjection(users, embedder) {
+  const { memory, ids } = await memoryOfFacts(users, embedder, { budget: { memoryTokens: SMALL_SECTION_TOKENS } });
+  const counts = { asked: 0, there: 0, facts: 0 };
+  for (const user of users) {
+    for (const probe of user.probes.filter(({ kind }) => ["preference", "fact", "update"].includes(kind))) {
+      const wanted = ids.get(user.facts.get(probe.fact).id);
+      const { receipt } = await asked(memory, probe.question);
+      const items = receipt.sections.find(({ name }) => name === "memory")?.items ?? [];
+      counts.asked += 1;
+      counts.facts += items.length;
+      if (items.some(({ id }) => id === wanted)) counts.there += 1;
+    }
+  }
+  await memory.close();
+  return { ...counts, of: ids.size };
 }
 
 /** All users' sessions in one memory, so that each looks among the messages of all. */
@@ -98,7 +119,8 @@ export async function decay(embedder) {
     for (const cap of CAPS) {
       const { found, facts } = await askedOfTwo(each, cap, embedder);
       if (facts.length > 1 && cap !== CAPS.at(-1)) continue;
-      results.push({ question: each.question, searched: found[0] === each.newer, injected: facts.length === 1 && facts[0] === each.newer });
+      const rank = rankOf(found, (fact) => fact === each.newer);
+      results.push({ question: each.question, rank, searched: rank === 1, injected: facts.length === 1 && facts[0] === each.newer });
       break;
     }
   }

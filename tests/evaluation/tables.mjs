@@ -15,7 +15,7 @@ export function tables(report) {
   const { set } = report;
   const intro = `${set.users} users, ${set.languages.join(", ")}; ${set.sessions} sessions, ${set.messages} messages, ${set.userMessages} of them the users'; `
     + `${set.facts} facts of which ${set.holding} hold on the day of asking, ${set.traps} traps, ${set.probes} probes. ${set.history} made-up messages of each user around them.`;
-  return [intro, extractionTable(report), trapTable(report), factTable(report), messageTable(report), decayLine(report), probeTable(report), costTable(report)].join("\n\n");
+  return [intro, extractionTable(report), trapTable(report), factTable(report), messageTable(report), decayLine(report), injectionLine(report), probeTable(report), costTable(report), batchTable(report)].filter((part) => part !== "").join("\n\n");
 }
 
 /** The runs with a model; of those in which the same was remembered only the first. */
@@ -58,11 +58,12 @@ const rankRow = (name, ranks, rest) => {
   return [name, asked, ...recall.map((share) => percent(share, 1)), mrr.toFixed(3), rest];
 };
 
-function factTable({ retrieval: { facts } }) {
+function factTable({ retrieval: { facts, decay } }) {
   const rows = Object.entries(facts).filter(([, result]) => result !== undefined && result !== null).flatMap(([mode, { ranks, outdated }]) => [
     ...Object.entries(ranks).map(([kind, of]) => rankRow(`${mode}: ${kind}`, of, kind === "update" ? `${outdated} found` : "")),
     rankRow(`${mode}: all`, Object.values(ranks).flat(), ""),
   ]);
+  rows.push(rankRow("words: the newer of two alike", decay.map(({ rank }) => rank), ""));
   return `### Retrieval of facts\n\n\`facts.search\`, facts of all users in one memory.\n\n${table(["", "asked", ...DEPTHS.map((depth) => `recall@${depth}`), "MRR", "replaced value"], rows)}`;
 }
 
@@ -78,6 +79,21 @@ const of_ = (list) => of(list.filter(Boolean).length, list.length);
 
 function decayLine({ retrieval: { decay } }) {
   return `Of two facts alike, the newer one is first in \`facts.search\` in ${of_(decay.map(({ searched }) => searched))} cases, and is the one that is put in where there is room for one in ${of_(decay.map(({ injected }) => injected))}.`;
+}
+
+function injectionLine({ retrieval: { injection } }) {
+  const told = Object.entries(injection).filter(([, result]) => result !== undefined && result !== null);
+  const line = ([mode, { asked, there, facts, of: all }]) => `by ${mode} in ${of(there, asked)} (${(facts / asked).toFixed(0)} of ${all} facts put in, mean)`;
+  return `Where far from all facts have room, the one that a question needs is put in ${told.map(line).join(", ")}.`;
+}
+
+function batchTable({ batches }) {
+  if (batches === undefined) return "";
+  const rows = batches.map((row) => [
+    row.size, row.calls, row.judged, row.tokensPerMessage.toFixed(0), percent(row.found, row.wanted), percent(row.right, row.used), `${row.wait.toFixed(1)} / ${row.longestWait}`,
+  ]);
+  const head = ["batchMessages", "extract calls", "judge calls", "tokens of both per user message", "recall of what is used %", "precision %", "messages of the user until a fact is known, mean / most"];
+  return `### Reading several messages at once\n\nThe labelled sessions alone, each begun right after the one before.\n\n${table(head, rows)}`;
 }
 
 function probeTable({ runs, baselines }) {
@@ -99,7 +115,7 @@ function probeCell(kind, probes) {
   return [...found, ...ended].join("; ");
 }
 
-function costTable({ set, runs, baselines }) {
+function costTable({ set, runs, baselines, trouble }) {
   const full = mean(baselines["full context"].probes.map(({ tokens }) => tokens));
   const rows = Object.entries(runs).map(([name, { usage, probes, times }]) => {
     const spent = Object.values(usage).reduce((sum, { input, output }) => sum + input + output, 0);
@@ -110,6 +126,16 @@ function costTable({ set, runs, baselines }) {
     return [name, purposes.join("; "), perTurn.toFixed(0), saved.toFixed(0), `${middle(ms).toFixed(1)} / ${middle(ms, 0.95).toFixed(1)}`, `${middle(times).toFixed(1)} / ${middle(times, 0.95).toFixed(1)}`];
   });
   const head = ["", "calls: tokens in + out, mean", "tokens spent per user message", "tokens saved per question against full context", "buildContext p50 / p95 ms", "append with background work p50 / p95 ms"];
-  return `### Cost\n\n${table(head, rows)}`;
+  return [`### Cost\n\n${table(head, rows)}`, ...troubles(runs, trouble)].join("\n\n");
+}
+
+/** What went wrong between the engine and a real model: answers of the server by status, and background work that failed. */
+function troubles(runs, trouble = {}) {
+  const list = (counts) => Object.entries(counts).map(([name, count]) => `${name}: ${count}`).join(", ");
+  const failed = Object.entries(runs).filter(([, { errors }]) => Object.keys(errors).length > 0).map(([name, { errors }]) => `${name}: ${list(errors)}`);
+  return [
+    ...(Object.keys(trouble).length === 0 ? [] : [`Answers of the model's server that were tried again or given up, by status: ${list(trouble)}.`]),
+    ...(failed.length === 0 ? [] : [`Background work that failed and was tried again: ${failed.join("; ")}.`]),
+  ];
 }
 

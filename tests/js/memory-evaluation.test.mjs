@@ -106,8 +106,8 @@ describe("what a model proposes, and what becomes of it", () => {
 /** Words of the instructions by which a server, which is not told the purpose, knows it. */
 const ASKED_BY = { extract: "You find facts", judge: "consistent", audit: "look" };
 
-test("a real model is asked in OpenAI's form, with its key and the schema, and measured in the same way", async () => {
-  const [user] = labelledUsers(["mara"]);
+/** A server as OpenAI's: `answer(number, body)` gives `{ status, headers, body }` for a request, or nothing for a right answer. */
+async function fakeServer(user, answer = () => undefined) {
   const scripted = scriptedModel(user, "careful");
   const requests = [];
   const server = createServer(async (request, response) => {
@@ -115,21 +115,80 @@ test("a real model is asked in OpenAI's form, with its key and the schema, and m
     for await (const chunk of request) text += chunk;
     const body = JSON.parse(text);
     requests.push({ url: request.url, authorization: request.headers.authorization, body });
+    const wrong = answer(requests.length, body);
+    if (wrong !== undefined) {
+      response.writeHead(wrong.status, wrong.headers);
+      return void response.end(wrong.body);
+    }
     const [{ content: system }, ...messages] = body.messages;
     const purpose = Object.keys(ASKED_BY).find((each) => system.includes(ASKED_BY[each]));
-    const content = scripted.generate({ purpose, system, messages, schema: body.response_format.json_schema.schema });
-    response.end(JSON.stringify({ choices: [{ message: { role: "assistant", content } }] }));
+    const content = scripted.generate({ purpose, system, messages, schema: body.response_format?.json_schema?.schema });
+    response.end(JSON.stringify({ choices: [{ finish_reason: "stop", message: { role: "assistant", content } }] }));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const model = remoteModel({ url: `http://127.0.0.1:${server.address().port}/v1/`, name: "tiny", key: "k-1", contextWindow: 8_000 });
-  const { runs } = await evaluate({ users: ["mara"], remote: { name: "tiny", model } });
-  server.close();
-  const { extraction, usage } = runs["engine, words, tiny model"];
-  assert.equal(extraction.proposed, 0, "what a real model proposed is not known");
-  assert.ok(extraction.knownFound >= 9, String(extraction.knownFound));
-  assert.equal(requests.length, Object.values(usage).reduce((sum, { calls }) => sum + calls, 0));
-  for (const { url, authorization, body } of requests) {
-    assert.deepEqual([url, authorization, body.model, body.temperature], ["/v1/chat/completions", "Bearer k-1", "tiny", 0]);
-    assert.ok(body.max_tokens > 0 && body.messages[0].role === "system");
-  }
+  return { requests, url: `http://127.0.0.1:${server.address().port}/v1/`, close: () => server.close() };
+}
+
+const asked = (model) => model.generate({ system: "You find facts", messages: [{ role: "user", content: "hello" }], schema: { type: "object" }, maxTokens: 50 });
+
+describe("a real model", () => {
+  const [user] = labelledUsers(["mara"]);
+
+  test("is asked in OpenAI's form, with its key and the schema, and measured in the same way", async () => {
+    const { requests, url, close } = await fakeServer(user);
+    const model = remoteModel({ url, name: "tiny", key: "k-1", contextWindow: 8_000 });
+    const { runs, trouble } = await evaluate({ users: ["mara"], remote: { name: "tiny", model } });
+    close();
+    const { extraction, usage, errors } = runs["engine, words, tiny model"];
+    assert.equal(extraction.proposed, 0, "what a real model proposed is not known");
+    assert.ok(extraction.knownFound >= 9, String(extraction.knownFound));
+    assert.equal(requests.length, Object.values(usage).reduce((sum, { calls }) => sum + calls, 0));
+    for (const request of requests) {
+      assert.deepEqual([request.url, request.authorization, request.body.model, request.body.temperature], ["/v1/chat/completions", "Bearer k-1", "tiny", 0]);
+      assert.ok(request.body.max_tokens > 0 && request.body.messages[0].role === "system");
+    }
+    assert.deepEqual([trouble, errors], [{}, {}]);
+  });
+
+  test("that is busy, limits its rate, breaks off or knows no schemas is asked again, and the figures are the same", async () => {
+    const inTurn = [
+      { status: 429, headers: { "retry-after": "0" } },
+      { status: 503, headers: { "retry-after": "Thu, 01 Jan 2015 00:00:00 GMT" } },
+      undefined,
+      { status: 200, body: JSON.stringify({ choices: [{ finish_reason: "length", message: { content: '{"facts": [' } }] }) },
+      { status: 200, body: "<html>" },
+      { status: 200, body: JSON.stringify({ choices: [] }) },
+      { status: 200, body: JSON.stringify({ choices: [{ message: { refusal: "I cannot help with that." } }] }) },
+    ];
+    const server = await fakeServer(user, (number, body) => (body.response_format?.type === "json_schema" ? { status: 400, body: "json_schema is not supported" } : inTurn[number - 1]));
+    const model = remoteModel({ url: server.url, name: "tiny", contextWindow: 8_000 });
+    const { runs, trouble } = await evaluate({ users: ["mara"], remote: { name: "tiny", model } });
+    server.close();
+    const { extraction, errors } = runs["engine, words, tiny model"];
+    assert.ok(extraction.knownFound >= 9, String(extraction.knownFound));
+    assert.deepEqual([trouble["400"], trouble["503"]], [1, 1]);
+    assert.ok(errors.model_output_invalid === undefined && Object.keys(errors).length === 1, JSON.stringify(errors));
+    const { authorization, body } = server.requests.at(-1);
+    assert.deepEqual([authorization, body.response_format], [undefined, { type: "json_object" }]);
+  });
+
+  test("that refuses the key, or every form, is told with the status and without the key", async () => {
+    for (const [status, count] of [[401, 1], [400, 3], [429, 6]]) {
+      const server = await fakeServer(user, () => ({ status, headers: { "retry-after": "0" }, body: "no k-secret" }));
+      const model = remoteModel({ url: server.url, name: "tiny", key: "k-secret", contextWindow: 8_000 });
+      await assert.rejects(asked(model), (error) => error.status === status && !error.message.includes("k-secret"));
+      assert.equal(server.requests.length, count);
+      server.close();
+    }
+  });
+
+  test("that does not answer is left when the engine gives up", async () => {
+    const server = await fakeServer(user, () => ({ status: 429, headers: { "retry-after": "3600" } }));
+    const model = remoteModel({ url: server.url, name: "tiny", contextWindow: 8_000 });
+    const controller = new AbortController();
+    const answer = model.generate({ system: "", messages: [], maxTokens: 1, signal: controller.signal });
+    setTimeout(() => controller.abort(new Error("enough")), 50);
+    await assert.rejects(answer, /enough/);
+    server.close();
+  });
 });
