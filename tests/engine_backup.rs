@@ -6,15 +6,15 @@ mod host;
 
 use futures_executor::block_on;
 use futures_util::FutureExt;
-use host::{World, append, conversation, message, message_with_id};
+use host::{World, append, ask, conversation, message, message_with_id};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::pin::pin;
 use std::rc::Rc;
 use throughline::Code;
 use throughline::engine::{
-    AppendRequest, BackupPart, BackupRequest, EditRequest, Engine, FactFilter, NewFact, RemoveRequest, RestoreRequest,
-    RestoreStep, Restored,
+    AppendRequest, BackupPart, BackupRequest, ConsentRequest, EditRequest, Engine, FactFilter, NewFact, RemoveRequest,
+    RestoreRequest, RestoreStep, Restored,
 };
 use throughline::error::Result;
 use throughline::key;
@@ -251,6 +251,47 @@ fn facts_of_a_foreign_file_wait_for_approval() {
         let facts = target.list_facts(FactFilter::default()).await.unwrap();
         let seen: Vec<_> = facts.iter().map(|fact| (fact.id.as_str(), fact.fact.as_str(), fact.status)).collect();
         assert_eq!(seen, [("f1", "Likes water", FactStatus::Active), ("f4", "Likes coffee", FactStatus::Proposed)]);
+    });
+}
+
+#[test]
+fn what_may_not_be_remembered_here_is_in_no_context_from_the_moment_of_the_restore() {
+    block_on(async {
+        let world = World::default();
+        let engine = world.open().await;
+        let consent = |allow| ConsentRequest { category: Some("health".into()), allow };
+        engine.consent(consent(true)).await.unwrap();
+        for fact in ["Was diagnosed with asthma", "Likes tea"] {
+            engine.add_fact(NewFact { fact: fact.into(), ..NewFact::default() }).await.unwrap();
+        }
+        let (lines, _) = exported(&engine).await;
+        // Written by a version whose rules did not know it.
+        let lines: Vec<String> = lines.iter().map(|line| line.replace("Likes tea", "password is hunter2")).collect();
+        let seen = async |target: &Engine| {
+            let facts = target.list_facts(FactFilter::default()).await.unwrap();
+            facts.into_iter().map(|fact| fact.status).collect::<Vec<_>>()
+        };
+        let other = World::default();
+        let target = other.open().await;
+        restored(&target, &lines, true).await.unwrap();
+        assert_eq!(seen(&target).await, [FactStatus::Proposed, FactStatus::Proposed]);
+        conversation(&target, "new").await;
+        let context = target.build_context(ask("new", "hello")).await.unwrap();
+        assert!(!context.system.contains("asthma") && !context.system.contains("hunter2"), "{}", context.system);
+        let why: Vec<_> =
+            target.fact_log(2, None).await.unwrap().into_iter().map(|one| (one.operation, one.reason)).collect();
+        let review = |reason: &str| ("REVIEW".to_owned(), Some(reason.to_owned()));
+        assert_eq!(why, [review("secret"), review("sensitive")]);
+        assert!(target.approve_fact("f1").await.is_err(), "not before the user agrees");
+        target.consent(consent(true)).await.unwrap();
+        target.approve_fact("f1").await.unwrap();
+        assert!(target.approve_fact("f2").await.is_err(), "a secret never");
+        // Where the user had agreed before, it is in use at once.
+        let third = World::default();
+        let target = third.open().await;
+        target.consent(consent(true)).await.unwrap();
+        restored(&target, &lines, true).await.unwrap();
+        assert_eq!(seen(&target).await, [FactStatus::Active, FactStatus::Proposed]);
     });
 }
 

@@ -540,3 +540,108 @@ fn what_has_nothing_to_do_with_the_question_and_is_old_is_below_the_floor() {
         assert!(memory.dropped.iter().all(|one| one.reason == "below_floor"));
     });
 }
+
+#[test]
+fn uses_are_counted_by_the_background_and_not_by_the_context() {
+    block_on(async {
+        let world = World::default();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        let used = async |engine: &Engine| {
+            let fact = engine.get_fact("f1").await.unwrap();
+            (fact.access_count, fact.last_accessed_at)
+        };
+        engine.add_fact(new_fact(json!({ "fact": "User likes tea" }))).await.unwrap();
+        engine.add_fact(new_fact(json!({ "fact": "User lived in Rome", "expiresAt": 1 }))).await.unwrap();
+        let first = engine.build_context(ask("c", "hello")).await.unwrap();
+        world.clock.advance(10_000.0);
+        let second = engine.build_context(ask("c", "hello")).await.unwrap();
+        assert_eq!(first.system, second.system);
+        assert_eq!((used(&engine).await, engine.due_in_ms()), ((0, None), Some(50_000.0)));
+        // What somebody else did to the fact meanwhile stays, and the uses come on top.
+        let other = world.open().await;
+        other
+            .update_fact(serde_json::from_value(json!({ "id": "f1", "fact": "User likes green tea" })).unwrap())
+            .await
+            .unwrap();
+        world.clock.advance(50_000.0);
+        engine.work().await;
+        assert_eq!(used(&engine).await, (0, None), "refused: the other tab changed facts");
+        world.clock.advance(60_000.0);
+        engine.work().await;
+        assert_eq!(used(&engine).await, (2, Some(1_750_000_010_000.0)));
+        assert_eq!(engine.due_in_ms(), None);
+        let fact = world.open().await.get_fact("f1").await.unwrap();
+        assert_eq!((fact.fact.as_str(), fact.access_count), ("User likes green tea", 2));
+        assert_eq!(engine.get_fact("f2").await.unwrap().access_count, 0, "over, so in no context");
+        // Two tabs add up, and nothing else is written.
+        let versions = engine.fact_log(100, None).await.unwrap().len();
+        for tab in [&engine, &other] {
+            tab.build_context(ask("c", "and now?")).await.unwrap();
+            tab.settled().await.unwrap();
+        }
+        assert_eq!(used(&world.open().await).await.0, 4);
+        assert_eq!(engine.fact_log(100, None).await.unwrap().len(), versions);
+        // What is forgotten meanwhile is not written again.
+        engine.build_context(ask("c", "and now?")).await.unwrap();
+        engine.forget_fact("f1").await.unwrap();
+        engine.settled().await.unwrap();
+        let fact = engine.get_fact("f1").await.unwrap();
+        assert_eq!((fact.status, fact.access_count, fact.fact.as_str()), (FactStatus::Forgotten, 0, ""));
+    });
+}
+
+#[test]
+fn where_not_all_facts_have_room_those_that_mean_the_same_as_the_question_are_chosen() {
+    block_on(async {
+        let fits = async |embedder: bool, fault: Option<EmbedFault>| {
+            let mut world = World::default();
+            world.policy.budget.memory_tokens = 120;
+            let mut words =
+                host::WordEmbedder { synonyms: vec![("beverage", "oolong")], ..host::WordEmbedder::default() };
+            words.script.get_mut().extend(fault);
+            world.embedder = embedder.then(|| Rc::new(words));
+            let engine = world.open().await;
+            conversation(&engine, "c").await;
+            engine.add_fact(new_fact(json!({ "fact": "Mostly oolong" }))).await.unwrap();
+            world.clock.advance(90.0 * 86_400_000.0);
+            for number in 0..40 {
+                engine
+                    .add_fact(new_fact(json!({ "fact": format!("User likes thing number {number}") })))
+                    .await
+                    .unwrap();
+            }
+            let context = engine.build_context(ask("c", "beverage")).await.unwrap();
+            let calls = world.embedder.map(|embedder| embedder.calls.borrow().len());
+            (context.system.contains("oolong"), calls)
+        };
+        assert!(!fits(false, None).await.0, "no word in common");
+        let (found, calls) = fits(true, None).await;
+        assert!(found);
+        assert_eq!(calls, Some(3), "the question with 41 facts, sixteen at a time; and not once more for the search");
+        assert!(!fits(true, Some(EmbedFault::Fail)).await.0, "words serve where the embedder fails");
+    });
+}
+
+#[test]
+fn a_conversation_that_the_user_left_is_read_without_waiting() {
+    block_on(async {
+        let mut world = World::default().with_model(ScriptedModel::answering(|_| Some("{\"facts\":[]}".into())));
+        world.policy.facts.batch_messages = 4;
+        let model = world.model.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "one").await;
+        engine.append(append("one", vec![message("user", "I like tea")])).await.unwrap();
+        engine.settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 0);
+        conversation(&engine, "two").await;
+        engine.settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 1);
+        engine.append(append("two", vec![message("user", "and coffee")])).await.unwrap();
+        engine.settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 1);
+        engine.append(append("one", vec![message("user", "and milk")])).await.unwrap();
+        engine.settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 2, "that of the second conversation");
+    });
+}

@@ -104,7 +104,7 @@ fn run(messages: &[SourceMessage], facts: &[FactRecord], answer: &Value, operati
     let (candidates, mut rejections) = parse_candidates(&answer.to_string(), messages, facts, &policy).unwrap();
     let mut decisions = Vec::new();
     for (index, candidate) in candidates.iter().enumerate() {
-        let neighbours = similar(&candidate.fact, candidate.key.as_deref(), facts, 5, None);
+        let neighbours = similar(candidate.sought(), facts, 5, None);
         match resolve(candidate, &neighbours, facts) {
             Resolution::Settled(operation) => decisions.push(Decision { candidate: index, operation }),
             Resolution::Rejected(_) => {}

@@ -12,7 +12,8 @@ use throughline::Code;
 use throughline::config::FactPolicy;
 use throughline::facts::{
     ApplyInput, Candidate, CandidateKind, Changes, Decision, FactOperation, JudgeItem, Numbers, Rejection,
-    RejectionReason, Resolution, apply, fingerprint, judge_request, parse_operations, resolve, similar,
+    RejectionReason, Resolution, Sought, apply, approve, fingerprint, judge_request, parse_operations, resolve,
+    similar,
 };
 use throughline::records::{FactRecord, FactSource, FactStatus, Trust};
 
@@ -56,6 +57,7 @@ fn candidate(text: &str, key: Option<&str>, kind: CandidateKind) -> Candidate {
         seq: 5,
         kind,
         is_flagged: false,
+        is_passing: false,
         expires_at: None,
         local_only: false,
         fingerprint: fingerprint(text),
@@ -69,6 +71,10 @@ fn facts() -> Vec<FactRecord> {
         fact(3, "User works with pnpm", None, Trust::UserConfirmed),
         fact(10, "User may like jazz", None, Trust::AssistantInferred),
     ]
+}
+
+fn sought<'a>(text: &'a str, key: Option<&'a str>) -> Sought<'a> {
+    Sought { fact: text, quote: text, key, category: "project" }
 }
 
 fn stated(text: &str) -> Candidate {
@@ -189,13 +195,18 @@ fn a_message_that_does_not_bear_a_stated_fact_is_no_source_of_it() {
 #[test]
 fn every_refusal_of_the_judge() {
     let new = stated("User prefers coffee");
-    let inferred = candidate("User prefers coffee", None, CandidateKind::Inference);
+    let pasted = candidate("User prefers coffee", None, CandidateKind::Quotation);
+    let flagged = Candidate { is_flagged: true, ..candidate("User prefers coffee", None, CandidateKind::Inference) };
+    let passing = Candidate { is_passing: true, ..candidate("User prefers coffee", None, CandidateKind::Inference) };
     let other_key = candidate("User is Ann", Some("name"), CandidateKind::Statement);
     assert_eq!(refused(&operation("UPDATE", Some("f99")), &new), (RejectionReason::UnknownTarget, None));
     assert_eq!(refused(&operation("DELETE", None), &new), (RejectionReason::UnknownTarget, None));
     assert_eq!(refused(&operation("MERGE", Some("f2")), &new), (RejectionReason::UnknownOperation, None));
-    assert_eq!(refused(&operation("UPDATE", Some("f3")), &new), (RejectionReason::LowerTrust, Some("f3".into())));
-    assert_eq!(refused(&operation("DELETE", Some("f2")), &inferred), (RejectionReason::LowerTrust, Some("f2".into())));
+    for low in [&pasted, &flagged, &passing] {
+        for name in ["UPDATE", "DELETE"] {
+            assert_eq!(refused(&operation(name, Some("f2")), low), (RejectionReason::LowerTrust, Some("f2".into())));
+        }
+    }
     assert_eq!(
         refused(&operation("UPDATE", Some("f1")), &other_key),
         (RejectionReason::KeyMismatch, Some("f1".into()))
@@ -271,7 +282,7 @@ fn mass_deletion_is_refused_as_a_whole() {
 fn clear_cases_need_no_judge() {
     let existing = facts();
     let resolved = |candidate: &Candidate| {
-        let neighbours = similar(&candidate.fact, candidate.key.as_deref(), &existing, 5, None);
+        let neighbours = similar(candidate.sought(), &existing, 5, None);
         resolve(candidate, &neighbours, &existing)
     };
     let update = |id: &str| Resolution::Settled(FactOperation::Update { target: id.into() });
@@ -281,7 +292,9 @@ fn clear_cases_need_no_judge() {
     let moved = candidate("User lives in Berlin", Some("home_city"), CandidateKind::Statement);
     assert_eq!(resolved(&moved), update("f1"));
     let guessed = candidate("User lives in Berlin", Some("home_city"), CandidateKind::Inference);
-    assert_eq!(resolved(&guessed), Resolution::Rejected(RejectionReason::LowerTrust));
+    assert_eq!(resolved(&guessed), update("f1"), "to be proposed");
+    let pasted = candidate("User lives in Berlin", Some("home_city"), CandidateKind::Quotation);
+    assert_eq!(resolved(&pasted), Resolution::Rejected(RejectionReason::LowerTrust));
     assert_eq!(resolved(&stated("User prefers green tea in winter")), Resolution::AskJudge);
 }
 
@@ -290,19 +303,62 @@ fn neighbours_are_found_by_words_key_and_vector() {
     let existing = facts();
     let ids = |text: &str, key: Option<&str>, dense: Option<f64>| -> Vec<String> {
         let dense = |fact: &FactRecord| if fact.id == "f3" { dense } else { Some(0.2) };
-        similar(text, key, &existing, 2, Some(&dense)).iter().map(|neighbour| neighbour.fact.id.clone()).collect()
+        similar(sought(text, key), &existing, 2, Some(&dense))
+            .iter()
+            .map(|neighbour| neighbour.fact.id.clone())
+            .collect()
     };
     assert_eq!(ids("User preferred green tea", None, None), ["f2"]);
     assert_eq!(ids("Berlin is home", Some("home_city"), None), ["f1"]);
+    assert_eq!(ids("Berlin is home", Some("city"), None), ["f1"]);
+    assert_eq!(ids("Berlin is home", Some("capital"), None), Vec::<String>::new());
     assert_eq!(ids("Package manager choice", None, Some(0.7)), ["f3"]);
     assert_eq!(ids("Nothing alike", None, Some(f64::NAN)), Vec::<String>::new());
 }
 
 #[test]
+fn what_is_taken_back_is_compared_with_all_that_it_may_mean() {
+    let mut existing: Vec<FactRecord> =
+        (1..=30).map(|number| fact(number, &format!("Thing {number}"), None, Trust::UserStated)).collect();
+    existing[4].category = "identity".into();
+    existing[4].fact = "Nurse at Charité".into();
+    let ids = |text: &str, category: &str| -> Vec<String> {
+        let sought = Sought { fact: "User takes it back", quote: text, key: None, category };
+        similar(sought, &existing, 3, None).iter().map(|neighbour| neighbour.fact.id.clone()).collect()
+    };
+    assert_eq!(ids("Forget what I said about my job", "identity"), ["f5"]);
+    assert_eq!(ids("Vergiss, was ich über meine Arbeit gesagt habe", "identity"), ["f5"]);
+    assert_eq!(ids("About my job", "identity"), Vec::<String>::new());
+    assert_eq!(ids("I no longer do that", "preference").len(), 10, "the newest ten of the category");
+    assert_eq!(ids("I no longer do that", "preference")[0], "f30");
+}
+
+#[test]
+fn with_an_embedder_to_which_all_is_alike_only_what_stands_out_is_a_neighbour() {
+    let existing: Vec<FactRecord> =
+        (1..=20).map(|number| fact(number, &format!("Thing {number}"), None, Trust::UserStated)).collect();
+    let ids = |near: f64| -> Vec<String> {
+        let dense = |fact: &FactRecord| {
+            Some(if fact.id == "f7" {
+                near
+            } else {
+                0.7 + 0.001 * f64::from(fact.id.len() as u8 + fact.id.as_bytes()[1] % 5)
+            })
+        };
+        similar(sought("Nothing in common", None), &existing, 5, Some(&dense))
+            .iter()
+            .map(|one| one.fact.id.clone())
+            .collect()
+    };
+    assert_eq!(ids(0.9), ["f7"]);
+    assert_eq!(ids(0.7), Vec::<String>::new());
+}
+
+#[test]
 fn endings_do_not_hide_a_neighbour() {
     let facts = [fact(1, "User runs every morning", None, Trust::UserStated)];
-    assert!(!similar("User gave up running", None, &facts, 5, None).is_empty());
-    assert!(similar("User gave up rowing", None, &facts, 5, None).is_empty());
+    assert!(!similar(sought("User likes running", None), &facts, 5, None).is_empty());
+    assert!(similar(sought("User likes rowing", None), &facts, 5, None).is_empty());
 }
 
 #[test]
@@ -330,8 +386,53 @@ fn review_proposes_and_leaves_the_old_fact_in_use() {
 }
 
 #[test]
+fn what_is_said_in_other_words_is_proposed_in_the_place_of_what_was_stated() {
+    let update = |target: &str| FactOperation::Update { target: target.into() };
+    let propose = |existing: &[FactRecord], text: &str, kind, operation: FactOperation| {
+        let candidates = [candidate(text, None, kind)];
+        run(existing, &candidates, &[Decision { candidate: 0, operation }], &FactPolicy::default())
+    };
+    let mut existing = facts();
+    let changes = propose(&existing, "User drinks coffee these days", CandidateKind::Inference, update("f2"));
+    let proposed = &changes.puts[0];
+    assert_eq!((changes.puts.len(), proposed.status), (1, FactStatus::Proposed), "f2 stays as it is");
+    assert_eq!((proposed.supersedes.as_deref(), proposed.trust), (Some("f2"), Trust::AssistantInferred));
+    let audit = &changes.audit[0];
+    assert_eq!((audit.operation.as_str(), audit.reason.as_deref()), ("UPDATE", Some("proposed")));
+    // Approved, it takes the place.
+    existing.push(proposed.clone());
+    let approved = approve(&proposed.id, &existing, changes.numbers, 60.0).unwrap().changes;
+    let status = |id: &str| approved.puts.iter().find(|fact| fact.id == id).map(|fact| fact.status);
+    assert_eq!((status("f2"), status("f100")), (Some(FactStatus::Superseded), Some(FactStatus::Active)));
+    // Once more, in the same words: known. In others: in the place of the earlier proposal.
+    let again = propose(&existing, "User drinks coffee these days", CandidateKind::Inference, update("f2"));
+    assert!(again.puts.is_empty());
+    let candidates = [candidate("User is on coffee", None, CandidateKind::Inference)];
+    let decisions = [Decision { candidate: 0, operation: update("f2") }];
+    let next = apply(&ApplyInput {
+        conversation_id: "c1",
+        candidates: &candidates,
+        decisions: &decisions,
+        rejections: &[],
+        existing: &existing,
+        policy: &FactPolicy::default(),
+        numbers: changes.numbers,
+        now_ms: 70.0,
+    });
+    let seen: Vec<_> =
+        next.puts.iter().map(|fact| (fact.id.as_str(), fact.status, fact.supersedes.as_deref())).collect();
+    assert_eq!(seen, [("f100", FactStatus::Superseded, Some("f2")), ("f101", FactStatus::Proposed, Some("f100"))]);
+    // What only ends something is proposed as well, and what the user says is, against what they confirmed.
+    let ended =
+        propose(&facts(), "User is off tea", CandidateKind::Inference, FactOperation::Delete { target: "f2".into() });
+    assert_eq!((ended.puts.len(), ended.puts[0].status), (1, FactStatus::Proposed));
+    let said = propose(&facts(), "User works with bun", CandidateKind::Statement, update("f3"));
+    assert_eq!((said.puts[0].status, said.puts[0].supersedes.as_deref()), (FactStatus::Proposed, Some("f3")));
+}
+
+#[test]
 fn apply_checks_again_what_it_is_given() {
-    let candidates = [candidate("User hates tea", None, CandidateKind::Inference)];
+    let candidates = [candidate("User hates tea", None, CandidateKind::Quotation)];
     let target = |id: &str| FactOperation::Delete { target: id.into() };
     let decisions = [
         Decision { candidate: 0, operation: target("f2") },
@@ -400,7 +501,7 @@ proptest! {
         prop_assert_eq!(after["f3"].status, FactStatus::Active, "confirmed facts are out of a model's reach");
         for new in changes.puts.iter().filter(|fact| fact.supersedes.is_some()) {
             let old = after[new.supersedes.as_deref().unwrap()];
-            prop_assert!(old.trust <= new.trust);
+            prop_assert!(old.trust <= new.trust || new.status != FactStatus::Active);
         }
         for key in ["home_city", "other"] {
             let holders = after.values().filter(|f| f.status == FactStatus::Active && f.key.as_deref() == Some(key));
@@ -430,7 +531,7 @@ proptest! {
                 let item = &items[decision.candidate];
                 if let Some(target) = decision.operation.target() {
                     let shown = item.neighbours.iter().find(|fact| fact.id == target);
-                    prop_assert!(shown.is_some_and(|fact| fact.trust <= Trust::UserStated));
+                    prop_assert!(shown.is_some());
                 }
             }
         }

@@ -51,9 +51,12 @@ export interface Fact {
   localOnly?: boolean;
   /** Milliseconds since 1970; not used from then on. */
   expiresAt: number | null;
-  /** How often it was used. Not counted yet: 0. */
+  /**
+   * Into how many contexts it was put. Written by background work, at most once a minute and by `settled()`: contexts since
+   * then are not in it, and what a page that ends had not written is not counted.
+   */
   accessCount: number;
-  /** Not counted yet: `null`. Milliseconds since 1970. */
+  /** When it was put into a context last, milliseconds since 1970; `null`: never. Written as `accessCount` is. */
   lastAccessedAt: number | null;
   /** Milliseconds since 1970. */
   createdAt: number;

@@ -124,6 +124,7 @@ impl Engine {
             let Either::Right((context, _)) = select(pin!(self.any_erasure()), building).await else { continue };
             let context = context?;
             if before == self.erasures.with_turns() {
+                self.note_fact_uses(&context);
                 let payload = json!({ "conversationId": request.conversation_id, "tokens": context.tokens });
                 self.emit(&Event::new("context", payload));
                 return Ok(context);
@@ -161,7 +162,7 @@ impl Engine {
         let question_tokens = self.question_tokens(&newest, target, room_tokens)?;
         let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens };
         let room = Room::divide(demand, &self.options.policy.budget)?;
-        let memory = self.memory_part(room.memory, &newest.text, is_remote);
+        let (memory, vector) = self.memory_part(room.memory, (&newest.text, newest.is_local()), is_remote).await;
         let episodes = self.episodes_part(id, room.episodes).await?;
         let summary = self.summary_part(id, room.summary);
         let notes_kept = self.notes_part(id, room.notes).await?;
@@ -176,7 +177,7 @@ impl Engine {
         }
         let beside = [&memory, &episodes, &notes_kept].map(section_tokens).iter().sum();
         let recent = self.recent_window(target.profile, id, &room, beside, &summary, &newest).await?;
-        let (evidence, decision) = self.evidence_for(&request, &newest, &recent).await?;
+        let (evidence, decision) = self.evidence_for(&request, &newest, &recent, vector).await?;
         let retrieval = report(&decision, evidence.as_ref());
         let mut notes = self.notes(id);
         notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {
@@ -383,6 +384,7 @@ impl Engine {
         request: &ContextRequest,
         newest: &Newest,
         recent: &Recent,
+        vector: Option<Vec<f32>>,
     ) -> Result<(Option<Evidence>, Decision)> {
         let id = request.conversation_id.as_str();
         let retrieval = &self.options.policy.retrieval;
@@ -421,6 +423,7 @@ impl Engine {
         let evidence = self
             .find_evidence(EvidenceRequest {
                 text: &newest.text,
+                vector,
                 is_remote,
                 is_local: newest.is_local(),
                 only: (retrieval.scope == Scope::Conversation).then_some(id),

@@ -152,8 +152,7 @@ impl Engine {
         for (index, candidate) in candidates.iter().enumerate() {
             let cosines = vectors.as_ref().and_then(|vectors| vectors.get(index));
             let cosine = |fact: &FactRecord| cosines?.get(&fact.id).copied();
-            let neighbours: Vec<Neighbour<'_>> =
-                facts::similar(&candidate.fact, candidate.key.as_deref(), &shown, most, Some(&cosine));
+            let neighbours: Vec<Neighbour<'_>> = facts::similar(candidate.sought(), &shown, most, Some(&cosine));
             match facts::resolve(candidate, &neighbours, existing) {
                 Resolution::Settled(operation) => decisions.push(Decision { candidate: index, operation }),
                 Resolution::Rejected(reason) => rejections.push(Rejection { index, reason, target: None }),

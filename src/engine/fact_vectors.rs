@@ -26,10 +26,24 @@ impl Engine {
         facts: &[FactRecord],
         is_waited_for: bool,
     ) -> Option<Cosines> {
+        let vectors = self.embed_with_facts(texts, facts, is_waited_for).await?;
+        Some(vectors.iter().map(|vector| self.cosines_of(vector.as_deref(), facts)).collect())
+    }
+
+    /// The vectors of texts, after those of facts that have none were made. Arguments as of [`Self::fact_cosines`].
+    pub(super) async fn embed_with_facts(
+        &self,
+        texts: Vec<(&str, bool)>,
+        facts: &[FactRecord],
+        is_waited_for: bool,
+    ) -> Option<Vec<Option<Vec<f32>>>> {
         let embedder = self.host.embedder.clone()?;
         let stays = |is_local: bool| is_local && embedder.is_remote();
         let shown: Vec<&FactRecord> =
             facts.iter().rev().filter(|fact| is_current(fact) && !stays(fact.local_only)).take(MOST_EMBEDDED).collect();
+        if shown.is_empty() {
+            return None;
+        }
         let missing: Vec<&FactRecord> = {
             let state = self.state.borrow();
             let is_known = |fact: &FactRecord| {
@@ -38,9 +52,6 @@ impl Engine {
             };
             shown.iter().copied().filter(|fact| !is_known(fact)).collect()
         };
-        if shown.is_empty() {
-            return None;
-        }
         let given = texts.iter().filter(|(_, is_local)| !stays(*is_local)).map(|(text, _)| *text);
         let all = given.chain(missing.iter().map(|fact| fact.fact.as_str())).map(str::to_owned).collect();
         let mut vectors = self.embed_in_batches(&*embedder, all, is_waited_for).await?.into_iter();
@@ -54,13 +65,17 @@ impl Engine {
                 state.fact_vectors.insert(number, (fact.fingerprint.clone(), vector));
             }
         }
-        let known = |fact: &&FactRecord| Some((fact.id.clone(), &state.fact_vectors.get(&fact_number(&fact.id)?)?.1));
-        let known: Vec<(String, &Vec<f32>)> = shown.iter().filter_map(known).collect();
-        let compared = |text: &Option<Vec<f32>>| {
-            let cosines = known.iter().filter_map(|(id, vector)| Some((id.clone(), cosine(text.as_ref()?, vector))));
-            cosines.collect()
+        Some(of_texts)
+    }
+
+    /// The cosine of a vector with each of these facts that has one, by the fact's id.
+    pub(super) fn cosines_of(&self, vector: Option<&[f32]>, facts: &[FactRecord]) -> SortedMap<String, f64> {
+        let state = self.state.borrow();
+        let known = |fact: &FactRecord| {
+            let (print, known) = state.fact_vectors.get(&fact_number(&fact.id)?)?;
+            (*print == fact.fingerprint).then(|| Some((fact.id.clone(), cosine(vector?, known)))).flatten()
         };
-        Some(of_texts.iter().map(compared).collect())
+        facts.iter().filter_map(known).collect()
     }
 
     async fn embed_in_batches(

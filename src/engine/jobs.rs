@@ -67,7 +67,7 @@ impl Engine {
             } else if self.next_due().is_some() || self.is_sealing_due() {
                 self.work_alone().await?;
             } else if self.sweep_leftovers().await? {
-                return Ok(());
+                return self.write_fact_uses(true).await;
             } else {
                 self.host.clock.sleep(OTHER_TAB_MS).await;
             }
@@ -88,6 +88,7 @@ impl Engine {
         loop {
             self.work_due_jobs().await?;
             self.audit_facts_if_due().await?;
+            self.write_fact_uses(false).await?;
             self.ensure_open()?;
             if !self.grow_vector_graph() {
                 return self.count_later().await;
@@ -227,8 +228,8 @@ impl Engine {
         })
     }
 
-    /// Milliseconds until there may be work again: a failed job, one whose time has not come, or what an import left; `None`
-    /// when nothing waits.
+    /// Milliseconds until there may be work again: a failed job, one whose time has not come, what an import left, or uses of
+    /// facts that are not written; `None` when nothing waits.
     #[must_use]
     pub fn due_in_ms(&self) -> Option<f64> {
         let now = self.now_ms();
@@ -236,7 +237,8 @@ impl Engine {
             |job: &JobRecord, conversation: &Conversation| self.due_from(job, conversation).filter(|at| *at > now);
         let job = self.earliest(&from).map(|at| at - now);
         let sweep = self.has_staged.get().then_some(NEXT_SWEEP_MS);
-        job.into_iter().chain(sweep).min_by(f64::total_cmp)
+        let uses = self.state.borrow().fact_uses.due_at().map(|at| (at - now).max(0.0));
+        job.into_iter().chain(sweep).chain(uses).min_by(f64::total_cmp)
     }
 
     fn earliest(&self, time: &dyn Fn(&JobRecord, &Conversation) -> Option<f64>) -> Option<f64> {
@@ -295,10 +297,12 @@ impl Engine {
             && self.due_from(job, conversation).is_some_and(|from_ms| from_ms <= now_ms)
     }
 
-    /// When a conversation counts as idle, where extraction waits for that or for more messages.
+    /// When a conversation counts as idle, where extraction waits for that or for more messages. One that the user left for
+    /// another is read at once: what was said there may be needed here.
     fn idle_at(&self, job: &JobRecord, conversation: &Conversation) -> Option<f64> {
         let policy = &self.options.policy.facts;
-        let waits = self.unread_user_messages(job, conversation) < policy.batch_messages as usize;
+        let waits = self.unread_user_messages(job, conversation) < policy.batch_messages as usize
+            && self.state.borrow().spoken_in == conversation.number;
         waits.then_some(conversation.stored.value.updated_at + policy.idle_ms)
     }
 

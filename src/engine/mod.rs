@@ -26,6 +26,7 @@ mod erasures;
 mod event;
 mod extraction;
 mod fact_audit;
+mod fact_uses;
 mod fact_vectors;
 mod facts;
 mod integrity;

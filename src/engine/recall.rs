@@ -26,6 +26,12 @@ const EMBEDDED_CHARACTERS: usize = 8_000;
 /// Most hits of one recall.
 const MOST_HITS: u32 = 1_000;
 
+/// What of a question is embedded: its beginning, without secrets.
+pub(super) fn embedded_question(text: &str) -> String {
+    let embedded = text.char_indices().nth(EMBEDDED_CHARACTERS).map_or(text, |(end, _)| &text[..end]);
+    without_secrets(embedded, LEFT_OUT).into_owned()
+}
+
 /// A search.
 #[derive(Clone, Debug)]
 pub struct RecallRequest {
@@ -130,6 +136,8 @@ pub struct RecalledHit {
 /// What a search for evidence is given.
 pub(super) struct EvidenceRequest<'a> {
     pub(super) text: &'a str,
+    /// Its vector, where it was made already.
+    pub(super) vector: Option<Vec<f32>>,
     /// What is found leaves the device.
     pub(super) is_remote: bool,
     /// The text itself is to stay on this device.
@@ -208,6 +216,7 @@ impl Engine {
             let evidence = self
                 .find_evidence(EvidenceRequest {
                     text: &text,
+                    vector: None,
                     is_remote: false,
                     is_local: false,
                     only,
@@ -344,8 +353,10 @@ impl Engine {
         if text.trim().is_empty() || !has_vectors {
             return Ok(None);
         }
-        let embedded = text.char_indices().nth(EMBEDDED_CHARACTERS).map_or(text, |(end, _)| &text[..end]);
-        self.embed_question(&*embedder, without_secrets(embedded, LEFT_OUT).into_owned()).await
+        match &request.vector {
+            Some(vector) => Ok(Some(vector.clone())),
+            None => self.embed_question(&*embedder, embedded_question(text)).await,
+        }
     }
 
     fn search(&self, request: &EvidenceRequest<'_>, vector: Option<&[f32]>) -> Result<SearchResult> {

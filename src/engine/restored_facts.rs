@@ -3,7 +3,8 @@
 //! What is here wins: a fact with the same words about the same subject is the same, one that the user forgot here does not
 //! come back, and one under a key that another fact holds waits for approval. In an empty memory everything keeps its
 //! number; else what is new gets new ones, with its history and sources. From a file that is not known to be the user's own
-//! no fact is trusted more than an import, and none is in use before the user approves it.
+//! no fact is trusted more than an import, and none is in use before the user approves it; of any file, none that holds a
+//! secret, is of a special category that the user did not agree to here, or reads like an instruction.
 
 use super::Engine;
 use super::loading::{FACT_COUNTERS, fact_number};
@@ -11,7 +12,7 @@ use super::restore::{Restore, read, unusable};
 use super::restored_conversation::LARGEST_NUMBER;
 use super::stored::{Stored, encode};
 use crate::error::Result;
-use crate::facts::{LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_buried, is_tombstone_print};
+use crate::facts::{self, LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_buried, is_tombstone_print};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::Seq;
@@ -138,7 +139,9 @@ impl Engine {
         let (mut counters, check) = self.fact_counters();
         let is_empty = existing.is_empty();
         let (first_fact, first_audit) = (counters.last_fact, counters.last_audit);
+        let opted_in = self.opted_in();
         let mut names: SortedMap<String, String> = SortedMap::new();
+        let mut withheld: Vec<(String, &str)> = Vec::new();
         for mut fact in facts {
             if existing.iter().any(|here| is_same(here, &fact)) {
                 continue;
@@ -156,6 +159,10 @@ impl Engine {
             counters.last_fact = counters.last_fact.max(fact_number(&id).unwrap_or(0));
             names.insert(std::mem::replace(&mut fact.id, id.clone()), id);
             fact.supersedes = fact.supersedes.and_then(|old| names.get(&old).cloned());
+            if let Some(kind) = facts::unfit(&fact, &opted_in).filter(|_| fact.status == FactStatus::Active) {
+                fact.status = FactStatus::Proposed;
+                withheld.push((fact.id.clone(), kind.as_str()));
+            }
             let source = &mut fact.source;
             if let (Some(conversation), Some(seq)) = (&source.conversation_id, source.seq) {
                 source.seq = Some(moved(&restore.moved, conversation, seq));
@@ -182,6 +189,11 @@ impl Engine {
             counters.last_audit = counters.last_audit.max(entry.number);
             restore.last.puts.push((Store::Audit, key![entry.number], encode(&entry)?));
         }
+        for (id, reason) in withheld {
+            counters.last_audit = counters.last_audit.saturating_add(1);
+            let entry = review_entry(counters.last_audit, self.now_ms(), id, reason);
+            restore.last.puts.push((Store::Audit, key![entry.number], encode(&entry)?));
+        }
         if (first_fact, first_audit) == (counters.last_fact, counters.last_audit) && restore.report.facts == 0 {
             return Ok(());
         }
@@ -189,6 +201,20 @@ impl Engine {
         restore.last.checks.push(check);
         restore.last.puts.push((Store::Meta, key![FACT_COUNTERS], Stored::new(counters)?.record()));
         Ok(())
+    }
+}
+
+/// Says why a fact of the file is not in use.
+fn review_entry(number: u32, at: f64, fact_id: String, reason: &str) -> AuditRecord {
+    AuditRecord {
+        number,
+        at,
+        operation: "REVIEW".to_owned(),
+        by: Some("audit".to_owned()),
+        fact_id: Some(fact_id),
+        before: None,
+        after: None,
+        reason: Some(reason.to_owned()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Host;
 use super::append::{given_id, is_given_id};
+use super::fact_uses::FactUses;
 use super::loading::fact_number;
 use super::stored::Stored;
 use crate::config::Policy;
@@ -32,6 +33,8 @@ pub(crate) struct State {
     pub(crate) facts: SortedMap<u32, FactRecord>,
     /// Vectors of facts, by number, each with the fingerprint that it was made of.
     pub(crate) fact_vectors: SortedMap<u32, (String, Vec<f32>)>,
+    /// How often facts were put into contexts, as far as it is not written yet.
+    pub(crate) fact_uses: FactUses,
     /// Counters of facts and audit; its record is the lock of every change of facts.
     pub(crate) fact_counters: Option<Stored<FactCounters>>,
     /// Calls and tokens per purpose.
@@ -40,6 +43,8 @@ pub(crate) struct State {
     pub(crate) positions: u64,
     /// Number of the newest conversation met.
     pub(crate) born: u32,
+    /// Number in the index of the conversation in which something was said last, or that was begun since.
+    pub(crate) spoken_in: u32,
     /// Messages that stay on this device have no vector: the embedder is elsewhere.
     pub(crate) embeds_elsewhere: bool,
     /// The summaries of projects that were met, by project, as hashes of what they were made from.
@@ -58,10 +63,12 @@ impl State {
             index: MessageIndex::new(Analyzer::new(host.normalize), vectors),
             facts: SortedMap::new(),
             fact_vectors: SortedMap::new(),
+            fact_uses: FactUses::default(),
             fact_counters: None,
             spending: Spending::default(),
             positions: 0,
             born: 0,
+            spoken_in: 0,
             embeds_elsewhere: host.embedder.as_ref().is_some_and(|embedder| embedder.is_remote()),
             projects: SortedMap::new(),
         }
@@ -83,11 +90,13 @@ impl State {
             }
             if conversation.stored.value.last_seq != stored.value.last_seq {
                 conversation.digest_tries.0 = 0;
+                self.spoken_in = conversation.number;
             }
             conversation.stored = stored;
             return is_other;
         }
         let number = u32::try_from(self.conversation_ids.len()).unwrap_or(u32::MAX);
+        self.spoken_in = number;
         self.conversation_ids.push(id.clone());
         self.conversations.insert(id, Box::new(Conversation::new(number, stored)));
         is_other

@@ -2,7 +2,7 @@
 
 use super::candidates::list_of;
 use super::evidence::{denies, is_quoted};
-use super::{is_instruction, sensitive_category, similarity};
+use super::{is_instruction, sensitive_categories, sensitive_category, similarity};
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::model_answer;
@@ -130,6 +130,31 @@ pub fn findings(
         behind.filter(|other| contradict(fact, other)).for_each(|other| note(FindingKind::Contradiction, Some(other)));
     }
     found
+}
+
+/// Why a fact that comes from elsewhere may not be used before the user approved it: a secret, a special category that is
+/// not among `allowed`, or, unless the user confirmed it, the form of an instruction.
+#[must_use]
+pub fn unfit(fact: &FactRecord, allowed: &[String]) -> Option<FindingKind> {
+    let texts = || {
+        let beside = [&fact.key, &fact.source.quote];
+        [&fact.fact, &fact.subject].into_iter().chain(beside.into_iter().flatten())
+    };
+    let is_named = || is_of_unallowed(&fact.category, allowed);
+    if texts().any(|text| has_secret(text).is_some()) {
+        Some(FindingKind::Secret)
+    } else if is_named() || texts().any(|text| sensitive_category(text, allowed).is_some()) {
+        Some(FindingKind::Sensitive)
+    } else {
+        (fact.trust < Trust::UserConfirmed && is_instruction(&fact.fact)).then_some(FindingKind::Instruction)
+    }
+}
+
+/// Whether this is the name of a special category that is not among `allowed`.
+fn is_of_unallowed(category: &str, allowed: &[String]) -> bool {
+    sensitive_categories().any(|name| {
+        category.eq_ignore_ascii_case(name) && !allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
+    })
 }
 
 /// One denies what the other says, or both name the one place, name or work of the user.

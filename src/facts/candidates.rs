@@ -3,6 +3,8 @@
 use super::evidence::{is_quoted, is_supported};
 use super::extract::SourceMessage;
 use super::fingerprint::is_buried;
+use super::passing::is_passing;
+use super::similarity::Sought;
 use super::{
     LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint, is_instruction, own_words,
     sensitive_category,
@@ -82,6 +84,8 @@ pub struct Candidate {
     pub kind: CandidateKind,
     /// It reads like an instruction ([`is_instruction`]): it waits for the user's approval.
     pub is_flagged: bool,
+    /// Its sentence tells of a passing state, a joke, an "if" or another person: it is no reason to change what is known.
+    pub is_passing: bool,
     /// Milliseconds since 1970; it does not hold from then on. `None`: no end was told.
     pub expires_at: Option<f64>,
     /// Its message stays on this device, so the fact does.
@@ -90,12 +94,21 @@ pub struct Candidate {
     pub fingerprint: String,
 }
 
+impl Candidate {
+    /// What its neighbours are looked for by.
+    #[must_use]
+    pub fn sought(&self) -> Sought<'_> {
+        Sought { fact: &self.fact, quote: &self.quote, key: self.key.as_deref(), category: &self.category }
+    }
+}
+
 /// The candidates of an extracting model's answer, and what was refused of it. `messages` are those of the request,
 /// `existing` all facts of the user, the forgotten ones too.
 ///
-/// A candidate that is called a statement but whose quote does not bear it, or that reads like an instruction, becomes an
-/// inference, and one from a pasted text a quotation: neither is put into prompts by itself. The same fact twice is merged into the more confident one; of two values for one key the later
-/// message's stays.
+/// A candidate that is called a statement but whose quote does not bear it, that reads like an instruction, or whose sentence
+/// tells of a passing state, a joke, an "if" or another person, becomes an inference, and one from a pasted text a quotation:
+/// neither is put into prompts by itself. The same fact twice is merged into the more confident one; of two values for one
+/// key the later message's stays.
 ///
 /// # Errors
 /// [`crate::error::Code::ModelOutputInvalid`] when the answer is no JSON list of facts or is cut off: nothing of it is used.
@@ -186,9 +199,11 @@ fn candidate(
         return Err(RejectionReason::Forgotten);
     }
     let is_flagged = is_instruction(&fact) || is_instruction(&quote);
+    let expires_at = end_of(map, message);
+    let is_passing = is_passing(&fact, &quote, &message.text, expires_at.is_some(), category == "preference");
     let kind = match is_quoted(&quote, &own_words(&message.text)) {
         false => CandidateKind::Quotation,
-        true if is_statement && !is_flagged && is_supported(&fact, &quote) => CandidateKind::Statement,
+        true if is_statement && !is_flagged && !is_passing && is_supported(&fact, &quote) => CandidateKind::Statement,
         true => CandidateKind::Inference,
     };
     let key = map.get("key").and_then(Value::as_str).and_then(key_of);
@@ -201,7 +216,8 @@ fn candidate(
         seq: message.seq,
         kind,
         is_flagged,
-        expires_at: end_of(map, message),
+        is_passing,
+        expires_at,
         local_only: message.local_only,
         fingerprint,
     })

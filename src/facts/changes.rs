@@ -1,7 +1,7 @@
 //! Decisions about candidates, turned into the records of one transaction.
 
 use super::candidates::{Candidate, CandidateKind};
-use super::judge::{Decision, FactOperation, check_trust};
+use super::judge::{Decision, FactOperation, check_trust, only_proposes};
 use super::{Rejection, RejectionReason, is_current};
 use crate::config::FactPolicy;
 use crate::message::Seq;
@@ -180,7 +180,8 @@ pub struct ApplyInput<'a> {
 /// Turns decisions about candidates into changes.
 ///
 /// UPDATE puts a new fact that supersedes the old one; DELETE marks. Every old record stays under its id with its text:
-/// nothing is destroyed on a model's word. A decision is checked once more against the facts as they are now; one that
+/// nothing is destroyed on a model's word. What has less trust than its target is proposed, and the target stays in use. A
+/// decision is checked once more against the facts as they are now; one that
 /// does not hold becomes a `REJECT` entry of the audit, as do `rejections`. With `policy.review` new facts are proposed,
 /// and what they would replace stays active until they are approved. A NOOP adds the message to the known fact's sources.
 #[must_use]
@@ -237,10 +238,11 @@ fn apply_one(
     conversation_id: &str,
     policy: &FactPolicy,
 ) -> Result<(), RejectionReason> {
-    if let FactOperation::Delete { target } = operation {
-        let fact = usable_target(draft, target, candidate)?;
-        draft.set_status(target, FactStatus::Deleted);
-        draft.audit("DELETE", Some(target), Some(fact.fact), None, None);
+    let target = operation.target().map(|id| usable_target(draft, id, candidate)).transpose()?;
+    let trusted = target.as_ref().filter(|fact| !only_proposes(candidate, fact));
+    if let (FactOperation::Delete { .. }, Some(fact)) = (operation, trusted) {
+        draft.set_status(&fact.id, FactStatus::Deleted);
+        draft.audit("DELETE", Some(&fact.id), Some(fact.fact.clone()), None, None);
         return Ok(());
     }
     let same = draft.find_current(|fact| fact.fingerprint == candidate.fingerprint).cloned();
@@ -252,25 +254,58 @@ fn apply_one(
         draft.audit("NOOP", Some(&same.id), None, None, None);
         return Ok(());
     }
-    let same_key = draft.find_current(|fact| candidate.key.is_some() && fact.key == candidate.key).cloned();
-    let replaced = match operation {
+    let has_key = |fact: &FactRecord| candidate.key.is_some() && fact.key == candidate.key;
+    let in_use = draft.find_current(|fact| has_key(fact) && fact.status == FactStatus::Active);
+    let by_key = in_use.or_else(|| draft.find_current(has_key)).cloned();
+    let found = match operation {
         FactOperation::Noop => {
             draft.audit("NOOP", None, None, None, None);
             return Ok(());
         }
-        FactOperation::Update { target } => Some(usable_target(draft, target, candidate)?),
-        // Known so far only with less trust, if at all.
-        FactOperation::Add | FactOperation::Delete { .. } => same,
+        // Known so far only with less trust, if at all; else under the key, which names one value.
+        FactOperation::Add => same.or_else(|| by_key.clone()),
+        FactOperation::Update { .. } | FactOperation::Delete { .. } => target,
     };
-    // A key names one value: another fact under it is replaced too, and is the one replaced where there is no target.
-    if let Some(other) = same_key.as_ref().filter(|other| replaced.as_ref().is_none_or(|fact| fact.id != other.id)) {
-        check_trust(candidate, other)?;
-        if replaced.is_some() {
-            return Err(RejectionReason::KeyMismatch);
+    let place = found.as_ref().and_then(|fact| place_of(draft, fact));
+    let proposal = found.as_ref().filter(|_| place.is_some()).map(|fact| fact.id.clone());
+    let replaced = place.or(found);
+    if let Some(fact) = &replaced {
+        check_trust(candidate, fact)?;
+        if only_proposes(candidate, fact) {
+            propose(draft, candidate, fact, conversation_id);
+            return Ok(());
         }
     }
-    add(draft, candidate, replaced.or(same_key), conversation_id, policy);
+    let is_other = |other: &&FactRecord| {
+        Some(&other.id) != proposal.as_ref() && replaced.as_ref().is_none_or(|fact| fact.id != other.id)
+    };
+    if let Some(other) = by_key.as_ref().filter(is_other) {
+        check_trust(candidate, other)?;
+        return Err(RejectionReason::KeyMismatch);
+    }
+    if let Some(id) = proposal {
+        draft.set_status(&id, FactStatus::Superseded);
+    }
+    add(draft, candidate, replaced, conversation_id, policy.review || candidate.is_flagged);
     Ok(())
+}
+
+/// Puts a new value, or the news that the old one holds no more, before the user: the fact stays in use until it is approved.
+/// An earlier proposal for the same fact gives way.
+fn propose(draft: &mut Draft<'_>, candidate: &Candidate, fact: &FactRecord, conversation_id: &str) {
+    let is_earlier = |other: &FactRecord| {
+        other.status == FactStatus::Proposed
+            && other.supersedes.as_deref() == Some(fact.id.as_str())
+            && other.trust <= candidate.kind.trust()
+    };
+    let replaced = draft.find_current(is_earlier).unwrap_or(fact).clone();
+    add(draft, candidate, Some(replaced), conversation_id, true);
+}
+
+/// The fact in use that a proposal was to take the place of: whatever replaces the proposal takes it.
+fn place_of(draft: &Draft<'_>, fact: &FactRecord) -> Option<FactRecord> {
+    let meant = fact.supersedes.as_deref().filter(|_| fact.status == FactStatus::Proposed)?;
+    draft.get(meant).filter(|meant| is_current(meant) && meant.id != fact.id).cloned()
 }
 
 fn usable_target(draft: &Draft<'_>, target: &str, candidate: &Candidate) -> Result<FactRecord, RejectionReason> {
@@ -279,16 +314,9 @@ fn usable_target(draft: &Draft<'_>, target: &str, candidate: &Candidate) -> Resu
     Ok(fact.clone())
 }
 
-fn add(
-    draft: &mut Draft<'_>,
-    candidate: &Candidate,
-    replaced: Option<FactRecord>,
-    conversation_id: &str,
-    policy: &FactPolicy,
-) {
+fn add(draft: &mut Draft<'_>, candidate: &Candidate, replaced: Option<FactRecord>, conversation_id: &str, waits: bool) {
     let id = draft.next_fact_id();
     let old = replaced.as_ref();
-    let waits = policy.review || candidate.is_flagged;
     let fact = FactRecord {
         id: id.clone(),
         key: candidate.key.clone().or_else(|| old.and_then(|old| old.key.clone())),

@@ -174,7 +174,8 @@ the user.
 Keep a fact only if it will probably still be true next week and is of use in another conversation. Leave out the state \
 of the present task, moods, guesses about third persons, secrets (passwords, keys, card numbers), and anything about \
 health, religion, politics, ethnicity, sex life, union membership or crime unless its category is listed. Leave out what \
-is already known, unless it has changed.
+is already known, unless it has changed. Where the user takes back or ends something that is known, that is a fact: say it \
+in the words of what is known (\"User no longer ...\"), with the same key.
 
 Each fact has:
 - fact: one self-contained sentence in the third person (\"User prefers ...\"), in the language of the user and with the \

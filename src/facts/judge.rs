@@ -1,6 +1,6 @@
 //! What becomes of a candidate: decided by rule where that is clear, else by a judging model whose answer is checked.
 
-use super::candidates::{Candidate, list_of};
+use super::candidates::{Candidate, CandidateKind, list_of};
 use super::similarity::Neighbour;
 use super::{Rejection, RejectionReason, is_current};
 use crate::error::{Error, Result};
@@ -90,7 +90,7 @@ pub struct JudgeItem<'a> {
 }
 
 /// Decides where no judgement is needed: the same text is a NOOP (or, with more trust than before, an UPDATE), the same
-/// key an UPDATE, no neighbour an ADD. A value of more trust is never replaced.
+/// key an UPDATE, no neighbour an ADD. A value of more trust is never replaced; the new one is proposed at most.
 #[must_use]
 pub fn resolve(candidate: &Candidate, neighbours: &[Neighbour<'_>], existing: &[FactRecord]) -> Resolution {
     let trust = candidate.kind.trust();
@@ -103,10 +103,9 @@ pub fn resolve(candidate: &Candidate, neighbours: &[Neighbour<'_>], existing: &[
         });
     }
     if let Some(same) = current().find(|fact| candidate.key.is_some() && fact.key == candidate.key) {
-        return if same.trust <= trust {
-            Resolution::Settled(FactOperation::Update { target: same.id.clone() })
-        } else {
-            Resolution::Rejected(RejectionReason::LowerTrust)
+        return match check_trust(candidate, same) {
+            Ok(()) => Resolution::Settled(FactOperation::Update { target: same.id.clone() }),
+            Err(reason) => Resolution::Rejected(reason),
         };
     }
     if neighbours.is_empty() { Resolution::Settled(FactOperation::Add) } else { Resolution::AskJudge }
@@ -256,7 +255,7 @@ fn decision(
     Ok(Decision { candidate: item.index, operation })
 }
 
-/// The fact that an UPDATE or DELETE names: shown for this candidate, in use, not trusted more, not taken already.
+/// The fact that an UPDATE or DELETE names: shown for this candidate, in use, not trusted too much, not taken already.
 fn target_of<'a>(
     item: &JudgeItem<'a>,
     named: Option<&str>,
@@ -275,7 +274,14 @@ fn target_of<'a>(
     Ok(fact)
 }
 
-/// Lower trust never changes higher.
+/// Lower trust never changes higher. What the user said, or what is concluded from their own words, may be proposed in its
+/// place ([`only_proposes`]); what is pasted, reads like an instruction or tells of something passing may not.
 pub(super) fn check_trust(candidate: &Candidate, target: &FactRecord) -> std::result::Result<(), RejectionReason> {
-    if candidate.kind.trust() < target.trust { Err(RejectionReason::LowerTrust) } else { Ok(()) }
+    let may_propose = candidate.kind != CandidateKind::Quotation && !candidate.is_flagged && !candidate.is_passing;
+    if only_proposes(candidate, target) && !may_propose { Err(RejectionReason::LowerTrust) } else { Ok(()) }
+}
+
+/// Whether a candidate has too little trust to change a fact by itself: the user is asked, and until then the fact stays.
+pub(super) fn only_proposes(candidate: &Candidate, target: &FactRecord) -> bool {
+    candidate.kind.trust() < target.trust
 }

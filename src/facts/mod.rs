@@ -17,12 +17,14 @@ mod fingerprint;
 mod instructions;
 mod judge;
 mod own_words;
+mod passing;
+mod retraction;
 mod selection;
 mod sensitive;
 mod similarity;
 mod suggested;
 
-pub use audit::{Finding, FindingKind, audit_request, findings, parse_findings, withheld};
+pub use audit::{Finding, FindingKind, audit_request, findings, parse_findings, unfit, withheld};
 pub use block::{memory_item, parse_memory_block, render_memory_block};
 pub use candidates::{Candidate, CandidateKind, parse_candidates};
 pub use changes::{ApplyInput, Changes, Numbers, SourceLink, apply, review, withdraw};
@@ -35,7 +37,7 @@ pub use judge::{Decision, FactOperation, JudgeItem, Resolution, judge_request, p
 pub use own_words::own_words;
 pub use selection::{Selection, SelectionPolicy, fact_score, select};
 pub use sensitive::{is_of_category, sensitive_categories, sensitive_category, without_sensitive};
-pub use similarity::{DenseSimilarity, Neighbour, search, similar, similarity};
+pub use similarity::{DenseSimilarity, Neighbour, Sought, relevances, search, similar, similarity};
 
 use crate::records::{FactRecord, FactStatus};
 

@@ -328,9 +328,16 @@ impl Default for World {
             embedder: None,
             model: None,
             events: Rc::default(),
-            policy: Policy::default(),
+            policy: one_at_a_time(),
         }
     }
+}
+
+/// The defaults, but that facts are looked for in every message at once: scripted answers come message by message.
+fn one_at_a_time() -> Policy {
+    let mut policy = Policy::default();
+    policy.facts.batch_messages = 1;
+    policy
 }
 
 impl World {
