@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testPackaging } from "../../scripts/packaging.mjs";
 
-test("the main job works from the tarball in a plain page, in Node by import and require, and through esbuild", { timeout: 180_000 }, async () => {
+test("the main job works from the tarball in a plain page and its worker, in Node by import and require, and through esbuild", { timeout: 180_000 }, async () => {
   const rows = await testPackaging(["plain-module", "node", "esbuild"]);
-  assert.equal(rows.length, 5);
+  assert.equal(rows.length, 6);
   for (const { name, mode, failure } of rows) assert.equal(failure, undefined, `${name}, ${mode}`);
 });
