@@ -552,6 +552,11 @@ pub enum JobKind {
     Extract,
 }
 
+impl JobKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Embed, Self::Compact, Self::Extract];
+}
+
 crate::json_reader::json_names!(JobKind { Embed: "embed", Compact: "compact", Extract: "extract" });
 
 /// A due piece of background work on a conversation. One record per kind and conversation.

@@ -83,6 +83,42 @@ fn a_job_that_keeps_failing_is_given_up_until_the_next_message() {
 }
 
 #[test]
+fn a_clock_that_is_put_back_holds_no_work_up() {
+    const DAY_MS: f64 = 86_400_000.0;
+    block_on(async {
+        // A try that failed.
+        let world = World::default().with_embedder();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(2))).await.unwrap();
+        world.embedder.clone().unwrap().script.borrow_mut().push_back(EmbedFault::Fail);
+        engine.settled().await.unwrap();
+        assert!(engine.next_retry_at().is_some() && engine.stats().await.unwrap().vectors == 0);
+        world.clock.advance(-DAY_MS);
+        assert_eq!((engine.next_retry_at(), engine.due_in_ms()), (None, None), "it does not wait");
+        engine.settled().await.unwrap();
+        assert_eq!(engine.stats().await.unwrap().vectors, 2);
+        // Extraction and an episode, which wait until nothing is said any more.
+        let answering = ScriptedModel::answering(|request| match request.purpose {
+            Purpose::Extract => Some(r#"{"facts":[]}"#.to_owned()),
+            _ => Some(SUMMARY.to_owned()),
+        });
+        let world = World::default().with_model(answering);
+        let model = world.model.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(6))).await.unwrap();
+        engine.settled().await.unwrap();
+        assert!(engine.due_in_ms().is_some_and(|ms| ms > 1_000.0), "both wait");
+        world.clock.advance(-DAY_MS);
+        engine.settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 1);
+        assert_eq!(model.calls(Purpose::Episode), 1);
+        assert_eq!(engine.due_in_ms(), None);
+    });
+}
+
+#[test]
 fn a_finished_batch_is_never_asked_for_again() {
     block_on(async {
         let world = World::default().with_embedder();

@@ -8,8 +8,10 @@ use futures_util::FutureExt;
 use host::{World, append, ask, conversation, message};
 use std::rc::Rc;
 use throughline::engine::{Damage, DamageKind, Engine, EraseRequest, Mark, RemoveRequest, StorageCheck};
+use throughline::error::Code;
 use throughline::key;
 use throughline::ports::{Commit, KeyPart, Query, Record, Storage, Store};
+use throughline::store::faulty::{Fault, FaultyStore};
 use throughline::store::memory::MemoryStore;
 
 fn now<T>(future: impl Future<Output = T>) -> T {
@@ -226,6 +228,27 @@ fn one_record_that_cannot_be_read_does_not_take_the_others_along() {
         assert!(serde_json::to_string(&context).expect("is plain").contains("message 19 of a"));
         assert_eq!(engine.damage().map(|damage| damage.unreadable.messages), Some(2));
         say(&engine, "a", 2).await;
+    });
+}
+
+#[test]
+fn reads_that_fail_a_few_times_are_no_lost_message() {
+    now(async {
+        let (store, mark) = filled().await;
+        let faulty = FaultyStore::new(store);
+        let shared = faulty.clone();
+        let world = World { storage: Rc::new(move || Rc::new(shared.clone())), ..World::default() };
+        let engine = world.open().await;
+        assert_eq!(engine.check_storage(check(&[&mark])).await, Ok(None));
+        // The scan fails, and then each second read of the first message, between others that succeed.
+        let fail = Fault::FailBefore(Code::StorageUnavailable);
+        faulty.script_reads([Fault::Pass, fail, fail, Fault::Pass, fail, Fault::Pass, fail, Fault::Pass]);
+        assert_eq!(engine.history("a", None, None, None).await.expect("reads").len(), 20);
+        assert_eq!(engine.damage(), None);
+        // One that never can be read is a lost one.
+        faulty.script_reads([Fault::Pass, fail].into_iter().chain([fail, Fault::Pass].into_iter().cycle().take(10)));
+        assert_eq!(engine.history("b", None, None, None).await.expect("reads").len(), 19);
+        assert_eq!(engine.damage().map(|damage| damage.unreadable.messages), Some(1));
     });
 }
 

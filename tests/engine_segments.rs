@@ -396,7 +396,7 @@ fn damages() -> Vec<(&'static str, Damage)> {
     fn replace(disk: &Disk, from: &str, to: &str) {
         change(disk, Store::Segments, &|record| {
             assert!(record.body.contains(from), "{}", record.body);
-            record.body = record.body.replace(from, to);
+            record.body = host::changed(&record.body, from, to);
         });
     }
     vec![
@@ -408,10 +408,12 @@ fn damages() -> Vec<(&'static str, Damage)> {
         ("another layout", |disk| replace(disk, "\"layout\":1", "\"layout\":999")),
         ("no JSON", |disk| change(disk, Store::Segments, &|record| record.body = "{".into())),
         ("another analyzer", |disk| {
-            change(disk, Store::Segments, &|record| record.body = record.body.replace("analyzer/", "analyzer/x"));
+            change(disk, Store::Segments, &|record| {
+                record.body = host::changed(&record.body, "analyzer/", "analyzer/x")
+            });
         }),
         ("another embedder", |disk| {
-            change(disk, Store::Segments, &|record| record.body = record.body.replace("words/64", "other/64"));
+            change(disk, Store::Segments, &|record| record.body = host::changed(&record.body, "words/64", "other/64"));
         }),
         ("runs that are longer than what is there", |disk| replace(disk, "\"lastSeq\":600", "\"lastSeq\":601")),
         ("runs of another life", |disk| replace(disk, "\"born\":", "\"born\":7")),

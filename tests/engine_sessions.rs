@@ -534,7 +534,7 @@ fn a_stale_topic_is_told_and_redone() {
         let key = throughline::key!["c", 0_u32, 1_u32];
         let store = throughline::store::Store::Summaries;
         let mut record = storage.get(vec![(store, key.clone())]).await.unwrap().pop().flatten().unwrap();
-        record.body = record.body.replace("master", "pilot");
+        record.body = host::changed(&record.body, "master", "pilot");
         storage
             .commit(throughline::ports::Commit { puts: vec![(store, key, record)], ..Default::default() })
             .await

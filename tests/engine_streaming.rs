@@ -11,7 +11,7 @@ use host::{SUMMARY, ScriptedModel, World, append, ask, conversation, message, me
 use proptest::prelude::*;
 use std::rc::Rc;
 use throughline::config::Policy;
-use throughline::engine::{AppendRequest, Appended, Engine, HistoryEntry, RecallRequest, StreamUpdate};
+use throughline::engine::{AppendRequest, Appended, Engine, HistoryEntry, RecallRequest, RemoveRequest, StreamUpdate};
 use throughline::error::{Code, Result};
 use throughline::key;
 use throughline::ports::{Purpose, Record, Storage, Store};
@@ -243,6 +243,54 @@ fn a_message_whose_writer_is_gone_is_aborted_by_whoever_meets_it() {
         let record = stored(&*(world.storage)(), 1).await;
         assert_eq!((record.heard_at, record.counted_with.as_str()), (None, "estimate/1"));
         assert_eq!(engine.stats().await.unwrap().tokens, u64::from(record.tokens));
+    });
+}
+
+#[test]
+fn a_writer_heard_of_before_the_clock_was_put_back_is_taken_for_gone() {
+    block_on(async {
+        let world = World::default();
+        let crashed = world.open().await;
+        conversation(&crashed, "c").await;
+        begin(&crashed, message("assistant", "half")).await.unwrap();
+        drop(crashed);
+        world.clock.advance(-86_400_000.0);
+        assert_eq!(statuses(&world.open().await).await, [MessageStatus::Aborted]);
+    });
+}
+
+#[test]
+fn an_end_whose_answer_was_lost_is_on_disk_before_it_is_answered_again() {
+    block_on(async {
+        let (world, store) = faulty_world();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        let begun = begin(&engine, message("assistant", "8471")).await.unwrap();
+        store.script_commits([Fault::FailAfter(Code::StorageUnavailable)]);
+        let whole = message("assistant", "8471, I think");
+        assert_eq!(complete(&engine, &begun, &whole).await.unwrap_err().code, Code::StorageUnavailable);
+        let before = store.commits().len();
+        complete(&engine, &begun, &whole).await.unwrap();
+        assert!(store.commits()[before..].iter().any(|commit| commit.strict), "a barrier");
+    });
+}
+
+#[test]
+fn a_removed_message_takes_along_what_another_tab_has_counted_of_it() {
+    block_on(async {
+        let world = World::default();
+        let (writer, other) = (world.open().await, world.open().await);
+        conversation(&writer, "c").await;
+        writer.append(append("c", vec![message("user", "Which port?")])).await.unwrap();
+        let alone = writer.stats().await.unwrap().tokens;
+        let begun = begin(&writer, message("assistant", "8471")).await.unwrap();
+        assert_eq!(statuses(&other).await.len(), 2);
+        grow(&writer, &begun, &message("assistant", &"8471, because the proxy listens there. ".repeat(20)))
+            .await
+            .unwrap();
+        let gone = RemoveRequest { conversation_id: "c".into(), message_id: begun.id, descendants: false };
+        other.remove(gone).await.unwrap();
+        assert_eq!(world.open().await.stats().await.unwrap().tokens, alone);
     });
 }
 

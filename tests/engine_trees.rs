@@ -117,6 +117,40 @@ fn an_edit_is_a_sibling_and_the_path_from_then_on() {
 }
 
 #[test]
+fn the_title_is_what_was_said_on_the_path_and_on_no_other_branch() {
+    block_on(async {
+        let world = World::default();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        let messages = ["About herons", "About bitterns"].map(|text| message("user", text)).to_vec();
+        let request = AppendRequest { parent_ids: Some(vec![None, None]), ..append("c", messages) };
+        engine.append(request).await.unwrap();
+        assert_eq!(path(&engine).await, ["About bitterns"]);
+        assert_eq!(engine.get_conversation("c").await.unwrap().title, "About bitterns");
+    });
+}
+
+#[test]
+fn a_turn_is_refused_where_a_first_summary_was_made_meanwhile() {
+    block_on(async {
+        let store = FaultyStore::new(MemoryStore::default());
+        let shared = store.clone();
+        let world = World { storage: Rc::new(move || Rc::new(shared.clone())), ..World::default() };
+        let engine = world.open().await;
+        two_turns(&engine).await;
+        edit(&engine, "c", message_with_id("c2", "user", "And the bittern?")).await.unwrap();
+        // Refused once: in that moment another tab could have written one, and the next try would see it.
+        store.refuse_next_commits(2);
+        set_leaf(&engine, "d", false).await.unwrap();
+        let turns = store.commits().into_iter().rev().take(4);
+        let none = (Store::SummaryHeads, None);
+        let mut checked =
+            turns.filter(|turn| turn.checks.iter().any(|check| (check.store, check.body.clone()) == none));
+        assert!(checked.nth(1).is_some(), "every try checks that there is no summary");
+    });
+}
+
+#[test]
 fn an_edit_again_is_a_no_op_and_one_with_a_taken_id_a_conflict() {
     block_on(async {
         let world = World::default();

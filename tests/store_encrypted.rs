@@ -375,6 +375,39 @@ fn small_records_are_opened_once_and_forgotten_when_something_is_gone() {
     }
 }
 
+/// The stamp of the conversations is written with every message, and nobody looks at more of it than whether it changed.
+#[test]
+fn what_is_only_compared_costs_no_sealing_and_still_tells_a_change() {
+    let inner = MemoryStore::new();
+    let (one, other) = [1, 2]
+        .map(|nonce| {
+            open_at_once(Rc::new(inner.clone()), &LibraryKey { nonce: nonce << 40, ..LibraryKey::new(7) }).unwrap()
+        })
+        .into();
+    let place = || (Store::Meta, key!["conversation_stamp"]);
+    let write = |store: &EncryptedStore, before: Option<String>, after: &str| {
+        let checks = vec![Check { store: place().0, key: place().1, body: before }];
+        let puts =
+            vec![(place().0, place().1, record(after, None)), (Store::Notes, key!["c", "n"], record("{}", None))];
+        block_on(store.commit(Commit { checks, puts, ..Commit::default() })).unwrap()
+    };
+    let read = |store: &EncryptedStore| get(store, place().0, place().1).unwrap().body;
+    assert!(write(&one, None, "first"));
+    let stored =
+        everything(&inner).into_iter().filter(|(store, _, record)| *store == Store::Meta && record.blob.is_none());
+    assert!(stored.clone().count() == 2 && stored.clone().all(|(_, _, record)| record.body != "first"));
+    assert_eq!(read(&one), "first");
+    let seen = read(&other);
+    assert!(write(&other, Some(seen.clone()), "second"));
+    assert!(!write(&one, Some("first".into()), "third"), "another was faster");
+    assert!(!write(&one, Some(seen), "third"));
+    let seen = read(&one);
+    assert!(write(&one, Some(seen), "third"));
+    // Other small records are forgotten where something is removed; this one says nothing.
+    block_on(one.commit(Commit { deletes: vec![(Store::Notes, key!["c", "n"])], ..Commit::default() })).unwrap();
+    assert_eq!(read(&one), "third");
+}
+
 fn part() -> impl Strategy<Value = KeyPart> {
     prop_oneof![
         (0..4_u32).prop_map(KeyPart::from),

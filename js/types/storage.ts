@@ -28,7 +28,7 @@ export interface StorageDamage {
   /** Messages whose records are missing within conversations that are there. */
   missing: number;
   /** Records that are there and cannot be read as they were written; of messages, those that were read so far. */
-  unreadable: { conversations: number; messages: number; facts: number };
+  unreadable: { conversations: number; messages: number; facts: number; notes: number };
   /** When it was found, milliseconds since 1970. */
   at: number;
   /** Whether `storage.acknowledgeDamage` was called. */

@@ -6,7 +6,7 @@ use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
 use super::path_change::{Invalidated, PathChange};
 use super::state::Conversation;
-use super::stored::{Stored, content_hash, decode, encode};
+use super::stored::{Stored, content_hash, decode, encode_plain};
 use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice};
 use crate::json_reader::{Fields, FromFields};
@@ -643,7 +643,7 @@ pub(super) fn put_messages(
 ) -> Result<()> {
     let id = request.conversation_id.as_str();
     let mut put_id = |id_of_message: &str, located: MessageIdRecord| -> Result<()> {
-        commit.puts.push((Store::MessageIds, key![id, id_of_message], encode(&located)?));
+        commit.puts.push((Store::MessageIds, key![id, id_of_message], encode_plain(&located)?));
         Ok(())
     };
     if let (Some(call), Some(index)) = (&request.call, fresh.first()) {
@@ -656,7 +656,7 @@ pub(super) fn put_messages(
     }
     for index in fresh {
         let record = &prepared[*index].record;
-        commit.puts.push((Store::Messages, key![id, record.seq], encode(record)?));
+        commit.puts.push((Store::Messages, key![id, record.seq], encode_plain(record)?));
     }
     Ok(())
 }

@@ -116,7 +116,8 @@ impl Engine {
             let Some(KeyPart::Text(id)) = key.0.first() else { continue };
             if let Some(conversation) = state.conversations.get_mut(id.as_str()).filter(|found| found.summary.is_none())
             {
-                conversation.summary = Some(Stored::read_or_default(Store::SummaryHeads, record));
+                // One that cannot be read is looked into when the conversation is.
+                conversation.summary = Stored::read(Store::SummaryHeads, &record).ok();
             }
         }
         Ok(())

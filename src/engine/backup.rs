@@ -12,7 +12,7 @@ use super::loading::{FACT_COUNTERS, fact_number, job_key};
 use super::segment_catalogue::SEGMENT_COUNTERS;
 use super::staging::staged_key;
 use super::state::FactCounters;
-use super::stored::{Stored, decode, encode};
+use super::stored::{Stored, decode, encode_plain};
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields, FromJson, json_names, read_json};
 use crate::json_text::value_text;
@@ -147,7 +147,7 @@ impl BackupPage {
     /// Puts a record in its canonical form.
     fn put_record<T: Serialize + FromJson>(&mut self, kind: &str, store: Store, place: &str, record: &Record) {
         let canonical =
-            decode::<T>(store, record).and_then(|value| encode(&value)).and_then(|record| object(store, &record));
+            decode::<T>(store, record).and_then(|value| encode_plain(&value)).and_then(|record| object(store, &record));
         match canonical {
             Ok(object) => self.put(kind, Value::Object(object)),
             Err(_) => self.skip(store, place, UNREADABLE),
@@ -423,7 +423,10 @@ fn number_at(key: &Key, index: usize) -> Option<u32> {
 fn object(store: Store, record: &Record) -> Result<Map<String, Value>> {
     let value: Value = read_json(&record.body)
         .map_err(|_| Error::corrupt(format!("a record of store {} is no JSON", store.name())))?;
-    Ok(object_of(value))
+    let mut object = object_of(value);
+    // The file has its own checksums.
+    object.shift_remove("sum");
+    Ok(object)
 }
 
 fn object_of(value: Value) -> Map<String, Value> {

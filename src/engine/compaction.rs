@@ -125,7 +125,8 @@ impl Engine {
     /// From when on the provider has the start of the conversation's prompt in its cache no longer.
     pub(super) fn cold_from(&self, conversation: &Conversation) -> f64 {
         let last_used = conversation.stored.value.updated_at.max(conversation.asked_at);
-        last_used + self.options.policy.compaction.cache_ttl_ms
+        let ttl_ms = self.options.policy.compaction.cache_ttl_ms;
+        self.end_of_wait(last_used + ttl_ms, ttl_ms)
     }
 
     fn wanted_now(&self, conversation: &Conversation) -> Wanted {
@@ -237,6 +238,7 @@ impl Engine {
         };
         let (mut job, job_check) = self.job(JobKind::Compact, id)?;
         let before = self.summary_head(id);
+        let head_is_damaged = head_check.body.is_some();
         let records = self.read_path(id, plan.first_seq, plan.last_seq, None).await?;
         let (entries, trust) = entries_of(&records, &Entry::new)?;
         let task = Task::rolling(&self.options.policy.compaction);
@@ -258,6 +260,10 @@ impl Engine {
             ..Commit::default()
         };
         self.put_checkpoint(id, &stored.value, &mut commit).await?;
+        if before.version == 0 && head_is_damaged {
+            // What was made of the same messages before says it a second time.
+            commit.delete_prefixes.extend([0_u32, 1].map(|level| (Store::Summaries, key![id, level])));
+        }
         self.ensure_open()?;
         if !self.commit_work(commit).await? {
             return Ok(Progress::Overtaken);

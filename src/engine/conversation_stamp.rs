@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::key;
 use crate::ports::{Check, Commit, Key, Record, Store};
 
-const STAMP: &str = "conversation_stamp";
+/// What is written to it is only ever compared, and encryption knows that.
+const STAMP: &str = crate::store::encrypted::COMPARED;
 
 /// What one tab knows.
 #[derive(Default)]

@@ -177,7 +177,7 @@ impl From<&ConversationRecord> for ConversationView {
 
 /// Background work of a conversation of which nothing is done.
 pub(super) fn new_jobs(conversation_id: &str, born: u32) -> [JobRecord; 3] {
-    [JobKind::Embed, JobKind::Compact, JobKind::Extract].map(|kind| JobRecord {
+    JobKind::ALL.map(|kind| JobRecord {
         kind,
         conversation_id: conversation_id.to_owned(),
         born,
@@ -188,6 +188,15 @@ pub(super) fn new_jobs(conversation_id: &str, born: u32) -> [JobRecord; 3] {
         last_error: None,
         epoch: 0,
         skipped: Vec::new(),
+    })
+}
+
+/// The background work of a conversation of which no record is left.
+pub(super) fn jobs_anew(conversation: &ConversationRecord) -> [JobRecord; 3] {
+    new_jobs(&conversation.id, conversation.born).map(|job| match job.kind {
+        // What was said is not asked about a second time.
+        JobKind::Extract => JobRecord { done_until_seq: conversation.last_seq, ..job },
+        _ => job,
     })
 }
 

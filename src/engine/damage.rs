@@ -60,11 +60,16 @@ pub struct Unreadable {
     pub messages: u64,
     /// Facts.
     pub facts: u64,
+    /// Notes, as far as they were read.
+    pub notes: u64,
 }
 
 impl Unreadable {
     fn exceeds(&self, other: &Self) -> bool {
-        self.conversations > other.conversations || self.messages > other.messages || self.facts > other.facts
+        self.conversations > other.conversations
+            || self.messages > other.messages
+            || self.facts > other.facts
+            || self.notes > other.notes
     }
 }
 
@@ -74,6 +79,7 @@ impl FromFields for Unreadable {
             conversations: fields.take("conversations"),
             messages: fields.take("messages"),
             facts: fields.take("facts"),
+            notes: fields.take_or("notes", 0),
         }
     }
 }
@@ -149,6 +155,7 @@ impl Losses {
             conversations: count(Store::Conversations),
             messages: count(Store::Messages),
             facts: count(Store::Facts),
+            notes: count(Store::Notes),
         }
     }
 }
@@ -181,6 +188,7 @@ impl Engine {
             let lower = |told: &mut u64, before: u64, after: u64| *told = told.saturating_sub(before - after);
             lower(&mut told.missing, missing, losses.missing.len() as u64);
             lower(&mut told.unreadable.messages, unreadable.messages, now.messages);
+            lower(&mut told.unreadable.notes, unreadable.notes, now.notes);
             lower(&mut told.unreadable.conversations, unreadable.conversations, now.conversations);
             let is_over = told.lost.is_none() && told.missing == 0 && told.unreadable == Unreadable::default();
             losses.told.take_if(|told| is_over && !told.acknowledged);

@@ -8,7 +8,7 @@ use super::event::Event;
 use super::jobs::Progress;
 use super::loading::{job_key, model_of};
 use super::missing_vectors::refuse;
-use super::stored::{Stored, encode};
+use super::stored::{Stored, encode_plain};
 use crate::error::{Code, Error, Result};
 use crate::key;
 use crate::message::{Role, Seq};
@@ -82,7 +82,7 @@ pub(super) fn put_vectors(
 ) -> Result<()> {
     for (part, vector) in batch.parts.iter().zip(vectors) {
         let blob: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-        let body = encode(&EmbeddingRecord::of(model, part.parts, &blob))?.body;
+        let body = encode_plain(&EmbeddingRecord::of(model, part.parts, &blob))?.body;
         commit.puts.push((Store::Embeddings, key![id, part.seq, part.part], Record { body, blob: Some(blob) }));
     }
     Ok(())

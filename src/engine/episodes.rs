@@ -120,11 +120,14 @@ impl Engine {
         if !record.is_shared() || record.imported_until_seq >= record.last_seq {
             return None;
         }
+        if let Some(mark) = conversation.damaged_episode.as_ref().filter(|mark| record.episodes.contains(mark)) {
+            return Some(Session { first_seq: mark.first_seq, last_seq: mark.last_seq, over_at: 0.0 });
+        }
         if conversation.is_loaded() {
             return self.next_session(conversation, policy.min_messages, policy.max_age_ms);
         }
         let covered = record.episodes.last().map_or(0, |mark| mark.last_seq).max(record.imported_until_seq);
-        let over_at = record.updated_at + policy.idle_ms;
+        let over_at = self.end_of_wait(record.updated_at + policy.idle_ms, policy.idle_ms);
         let is_recent = self.now_ms() - record.updated_at <= policy.max_age_ms;
         let unread = record.leaf().saturating_sub(covered);
         (unread >= policy.min_messages && is_recent).then_some(Session { first_seq: 0, last_seq: 0, over_at })
@@ -150,7 +153,8 @@ impl Engine {
             // The newest message may have been said elsewhere, long before it was appended here.
             let said_at = if next_at.is_some() { message.created_at } else { record.updated_at };
             if count >= min_messages && now - said_at <= max_age_ms {
-                return Some(Session { first_seq: first, last_seq: message.seq, over_at: said_at + idle_ms });
+                let over_at = self.end_of_wait(said_at + idle_ms, idle_ms);
+                return Some(Session { first_seq: first, last_seq: message.seq, over_at });
             }
             (first_seq, count) = (None, 0);
         }
@@ -207,8 +211,10 @@ impl Engine {
         let (entries, trust) = entries_of(&records, &said)?;
         let sections = self.session_sections(&*model, &entries).await?;
         let at = |record: Option<&crate::records::MessageRecord>| record.map_or(0.0, |record| record.created_at);
-        let mark =
-            EpisodeMark { ended_at: at(records.last()), first_seq: session.first_seq, last_seq: session.last_seq };
+        let known = record.episodes.iter().find(|mark| mark.last_seq == session.last_seq).cloned();
+        let is_new = known.is_none();
+        let (first_seq, last_seq) = (session.first_seq, session.last_seq);
+        let mark = known.unwrap_or_else(|| EpisodeMark { ended_at: at(records.last()), first_seq, last_seq });
         let key = episode_key(id, &mark);
         let episode = EpisodeRecord {
             conversation_id: id.to_owned(),
@@ -216,11 +222,14 @@ impl Engine {
             last_seq: mark.last_seq,
             started_at: at(records.first()),
             ended_at: mark.ended_at,
-            made_at: self.now_ms(),
+            // One that is made again is shown where the damaged one was.
+            made_at: if is_new { self.now_ms() } else { mark.ended_at },
             sections,
             trust: trust.unwrap_or(Trust::External),
         };
-        record.episodes.push(mark);
+        if is_new {
+            record.episodes.push(mark);
+        }
         (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
         let (stored, stored_job) = (Stored::new(record)?, Stored::new(job)?);
         let mut commit = Commit {
@@ -235,6 +244,8 @@ impl Engine {
         let has_text = !episode.sections.is_empty();
         if has_text {
             commit.puts.push((Store::Episodes, key, encode(&episode)?));
+        } else {
+            commit.deletes.push((Store::Episodes, key));
         }
         let _turn = self.writes.enter().await;
         self.ensure_open()?;
@@ -243,6 +254,9 @@ impl Engine {
         }
         self.state.borrow_mut().put_conversation(stored);
         self.put_job(id, stored_job);
+        if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
+            conversation.damaged_episode.take_if(|damaged| damaged.last_seq == last_seq);
+        }
         self.emit(&Event::conversation(id, "episode"));
         Ok(Made::Episode(has_text.then(|| episode.into())))
     }
@@ -270,26 +284,40 @@ impl Engine {
         Ok(found.into_iter().map(|(_, episode)| episode.value.into()).collect())
     }
 
+    /// One that cannot be read is made again.
+    fn note_damaged_episode(&self, id: &str, key: &Key) {
+        let state = &mut *self.state.borrow_mut();
+        let Some(conversation) = state.conversations.get_mut(id) else { return };
+        let mark = conversation.stored.value.episodes.iter().find(|mark| episode_key(id, mark) == *key);
+        conversation.damaged_episode = mark.cloned();
+        state.unsettled.insert(id.to_owned());
+    }
+
     /// The episodes of some conversations with their checks, the one that ended last first.
     pub(super) async fn read_episodes(
         &self,
         is_meant: &dyn Fn(&Conversation) -> bool,
         limit: usize,
     ) -> Result<Vec<(Check, Stored<EpisodeRecord>)>> {
-        let mut keys: Vec<Key> = {
+        let mut places: Vec<(Key, String)> = {
             let state = self.state.borrow();
             let meant = state.conversations.values().filter(|conversation| is_meant(conversation));
             let records = meant.map(|conversation| &conversation.stored.value);
-            records.flat_map(|record| record.episodes.iter().map(|mark| episode_key(&record.id, mark))).collect()
+            let place = |id: &str, mark| (episode_key(id, mark), id.to_owned());
+            records.flat_map(|record| record.episodes.iter().map(|mark| place(&record.id, mark))).collect()
         };
-        sorting::sort_by(&mut keys, &|a, b| b.cmp(a));
-        keys.truncate(limit);
-        let records = self.host.storage.get(keys.iter().map(|key| (Store::Episodes, key.clone())).collect()).await?;
+        sorting::sort_by(&mut places, &|a, b| b.cmp(a));
+        places.truncate(limit);
+        let keys = places.iter().map(|(key, _)| (Store::Episodes, key.clone())).collect();
+        let records = self.host.storage.get(keys).await?;
         let mut found = Vec::new();
-        for (key, record) in keys.into_iter().zip(records) {
-            // One that is gone, or cannot be read, costs only itself.
+        for ((key, id), record) in places.into_iter().zip(records) {
+            // One that is gone costs only itself.
             let Some(record) = record else { continue };
-            let Ok(value) = decode::<EpisodeRecord>(Store::Episodes, &record) else { continue };
+            let Ok(value) = decode::<EpisodeRecord>(Store::Episodes, &record) else {
+                self.note_damaged_episode(&id, &key);
+                continue;
+            };
             let stored = Stored { value, body: record.body };
             found.push((stored.check(Store::Episodes, key), stored));
         }

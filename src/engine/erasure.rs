@@ -264,7 +264,9 @@ impl Engine {
     /// Takes the text of facts out of the audit: their own entries are emptied, or removed with `remove`, and entries of
     /// other facts that quote what they say, or once said, lose the quotation.
     pub(super) async fn scrub_audit(&self, facts: &[String], remove: bool, commit: &mut Commit) -> Result<()> {
-        let entries = self.read_audit().await?;
+        let (entries, unreadable) = self.read_audit().await?;
+        // Nobody can tell what they quote.
+        commit.deletes.extend(unreadable.into_iter().map(|key| (Store::Audit, key)));
         let is_own = |fact_id: &Option<String>| fact_id.as_ref().is_some_and(|id| facts.contains(id));
         let own = entries.iter().map(|(_, entry)| entry).filter(|entry| is_own(&entry.fact_id));
         let mut texts: SortedSet<String> =

@@ -167,7 +167,7 @@ impl Engine {
         self.refresh_facts().await?;
         self.existing_fact(id)?;
         let chain = self.replaced_by(id);
-        let entries = self.read_audit().await?.into_iter().map(|(_, entry)| entry);
+        let entries = self.read_audit().await?.0.into_iter().map(|(_, entry)| entry);
         Ok(entries.filter(|entry| entry.fact_id.as_ref().is_some_and(|id| chain.contains(id))).collect())
     }
 
@@ -186,7 +186,7 @@ impl Engine {
     /// The newest entries of the log of decisions, newest first; `before`: only entries of lower numbers.
     pub async fn fact_log(&self, limit: u32, before: Option<u32>) -> Result<Vec<AuditRecord>> {
         self.ensure_open()?;
-        let entries = self.read_audit().await?.into_iter().map(|(_, entry)| entry).rev();
+        let entries = self.read_audit().await?.0.into_iter().map(|(_, entry)| entry).rev();
         let wanted = entries.filter(|entry| before.is_none_or(|before| entry.number < before));
         Ok(wanted.take(limit as usize).collect())
     }
@@ -303,9 +303,16 @@ impl Engine {
             .ok_or_else(|| Error::not_found("there is no fact with this id; list them with facts.list()"))
     }
 
-    pub(super) async fn read_audit(&self) -> Result<Vec<(Key, AuditRecord)>> {
-        let records = self.scan(Query::prefix(Store::Audit, key![])).await?;
-        records.into_iter().map(|(key, record)| Ok((key, decode(Store::Audit, &record)?))).collect()
+    /// The entries of the audit, and the keys of those that cannot be read, which cost only themselves.
+    pub(super) async fn read_audit(&self) -> Result<(Vec<(Key, AuditRecord)>, Vec<Key>)> {
+        let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
+        for (key, record) in self.scan(Query::prefix(Store::Audit, key![])).await? {
+            match decode(Store::Audit, &record) {
+                Ok(entry) => entries.push((key, entry)),
+                Err(_) => unreadable.push(key),
+            }
+        }
+        Ok((entries, unreadable))
     }
 
     /// The memory section of a context: all usable facts while they fit, else those that fit the question best, by words

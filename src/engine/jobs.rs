@@ -21,7 +21,7 @@ use std::pin::pin;
 /// How long to leave the work to another tab before looking again.
 const OTHER_TAB_MS: f64 = 200.0;
 /// Longest wait between tries.
-const LONGEST_WAIT_MS: f64 = 3_600_000.0;
+pub(super) const LONGEST_WAIT_MS: f64 = 3_600_000.0;
 
 /// How long the vector graph grows before the page gets its turn; the last step may take 1 or 2 ms more.
 const GROWTH_SLICE_MS: f64 = 6.0;
@@ -218,6 +218,12 @@ impl Engine {
         wait_ms.min(LONGEST_WAIT_MS)
     }
 
+    /// The end of a wait, milliseconds since 1970. One that is further away than the wait was long was set before the clock
+    /// was put back, and is over.
+    pub(super) fn end_of_wait(&self, end_ms: f64, longest_ms: f64) -> f64 {
+        if end_ms - self.now_ms() > longest_ms + 1.0 { 0.0 } else { end_ms }
+    }
+
     /// When the next failed job may be tried again, milliseconds since 1970; `None` when none waits.
     #[must_use]
     pub fn next_retry_at(&self) -> Option<f64> {
@@ -292,8 +298,7 @@ impl Engine {
     }
 
     fn is_due(&self, job: &JobRecord, conversation: &Conversation, now_ms: f64) -> bool {
-        job.not_before <= now_ms
-            && job.attempts < self.options.policy.limits.job_attempts
+        job.attempts < self.options.policy.limits.job_attempts
             && self.due_from(job, conversation).is_some_and(|from_ms| from_ms <= now_ms)
     }
 
@@ -303,7 +308,7 @@ impl Engine {
         let policy = &self.options.policy.facts;
         let waits = self.unread_user_messages(job, conversation) < policy.batch_messages as usize
             && self.state.borrow().spoken_in == conversation.number;
-        waits.then_some(conversation.stored.value.updated_at + policy.idle_ms)
+        waits.then(|| self.end_of_wait(conversation.stored.value.updated_at + policy.idle_ms, policy.idle_ms))
     }
 
     /// From when on a job is to be done, milliseconds since 1970; `None`: there is nothing to do.
@@ -316,7 +321,7 @@ impl Engine {
             JobKind::Extract => self.idle_at(job, conversation).unwrap_or(0.0),
             JobKind::Embed => 0.0,
         };
-        Some(from_ms.max(job.not_before))
+        Some(from_ms.max(self.end_of_wait(job.not_before, LONGEST_WAIT_MS)))
     }
 
     /// Whether there is work that the job's record does not cover.

@@ -5,9 +5,9 @@
 //! that this tab took, and what comes too late changes nothing.
 
 use super::Engine;
-use super::stored::encode;
+use super::stored::{decode, encode};
 use crate::error::Result;
-use crate::json_reader::{Fields, FromFields, read_json};
+use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::ports::{Check, Commit, Key, Store};
 use serde::Serialize;
@@ -52,10 +52,11 @@ impl Engine {
     /// Takes the lease; `None` where another tab took it in the same moment.
     pub(super) async fn take_lease(&self) -> Result<Option<Working<'_>>> {
         let (store, key) = Self::lease_place();
-        let found = self.host.storage.get(vec![(store, key.clone())]).await?.pop().flatten().map(|record| record.body);
+        let found = self.host.storage.get(vec![(store, key.clone())]).await?.pop().flatten();
+        let before = found.as_ref().and_then(|record| decode::<LeaseRecord>(store, record).ok());
+        let found = found.map(|record| record.body);
         if found.is_none() || found != *self.lease.own.borrow() {
             // One that cannot be read is taken over from the beginning.
-            let before = found.as_ref().and_then(|body| read_json::<LeaseRecord>(body).ok());
             let record = encode(&LeaseRecord { epoch: before.map_or(0, |lease| lease.epoch) + 1 })?;
             let body = record.body.clone();
             let commit = Commit {

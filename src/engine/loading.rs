@@ -12,7 +12,7 @@ use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Commit, Embedder, Key, KeyPart, Query, Record, Store};
 use crate::records::{
-    ConversationRecord, EmbeddingRecord, FactRecord, FactStatus, JobKind, JobRecord, MessageRecord, MessageStatus,
+    ConversationRecord, EmbeddingRecord, FactRecord, FactStatus, JobKind, MessageRecord, MessageStatus,
 };
 use crate::retrieval::{Document, MessageIndex};
 use crate::store::read_only::too_new;
@@ -20,7 +20,7 @@ use crate::text_parts::MAX_PARTS;
 use serde::Serialize;
 
 /// Version of the records. Hundreds are breaking: code that knows 1xx may open every 1xx.
-const SCHEMA_VERSION: u32 = 100;
+const SCHEMA_VERSION: u32 = 101;
 /// Records read in one go.
 const PAGE: usize = 1_000;
 /// Messages that are put back into the index in one go: some milliseconds of work, so that the page gets its turn.
@@ -57,11 +57,11 @@ impl Engine {
         }
         {
             let state = &mut *self.state.borrow_mut();
-            for (_, record) in &jobs {
-                // One that cannot be read is begun anew.
-                let Ok(job) = Stored::<JobRecord>::read(Store::Jobs, record) else { continue };
-                if let Some(conversation) = state.conversations.get_mut(&job.value.conversation_id) {
-                    conversation.jobs.insert(job.value.kind, job);
+            for (key, record) in jobs {
+                let Some(KeyPart::Text(id)) = key.0.get(1) else { continue };
+                let kind = JobKind::ALL.into_iter().find(|kind| job_key(*kind, id) == key);
+                if let (Some(conversation), Some(kind)) = (state.conversations.get_mut(id), kind) {
+                    conversation.put_job(kind, record);
                 }
             }
         }
@@ -139,9 +139,8 @@ impl Engine {
 
     /// The same without vectors.
     async fn refresh_messages(&self, id: &str) -> Result<()> {
-        let kinds = [JobKind::Embed, JobKind::Compact, JobKind::Extract];
         let mut keys = vec![(Store::Conversations, key![id]), (Store::SummaryHeads, key![id])];
-        keys.extend(kinds.map(|kind| (Store::Jobs, job_key(kind, id))));
+        keys.extend(JobKind::ALL.map(|kind| (Store::Jobs, job_key(kind, id))));
         let mut records = self.read_unless_erased(keys).await?.into_iter();
         let Some(record) = records.next().flatten() else {
             self.forget_conversations(&|known| known == id);
@@ -153,17 +152,19 @@ impl Engine {
             let state = &mut *self.state.borrow_mut();
             if let Some(conversation) = state.conversations.get_mut(id) {
                 let before = conversation.summary.as_ref().map(|head| head.body.as_str());
-                conversation.has_topics &= before == head.as_ref().map(|head| head.body.as_str());
-                conversation.summary = head.map(|head| Stored::read_or_default(Store::SummaryHeads, head));
-                for record in records.flatten() {
-                    let Ok(job) = Stored::<JobRecord>::read(Store::Jobs, &record) else { continue };
-                    conversation.jobs.insert(job.value.kind, job);
+                if before != head.as_ref().map(|head| head.body.as_str()) {
+                    conversation.has_topics = false;
+                    conversation.summary = head.map(|head| Stored::read_or_default(Store::SummaryHeads, head));
+                }
+                for (kind, record) in JobKind::ALL.into_iter().zip(records) {
+                    record.into_iter().for_each(|record| conversation.put_job(kind, record));
                 }
             }
         }
         self.attach_messages_for(Some(id)).await?;
         self.load_messages(id).await?;
         self.follow_leaf(id);
+        self.mend_summary(id).await?;
         self.index_returned(id).await?;
         self.refresh_streaming(id).await
     }

@@ -139,10 +139,14 @@ impl Engine {
         }
         let life = self.life_of(id);
         let mut notes = Vec::new();
-        for (_, record) in self.scan(Query::prefix(Store::Notes, key![id])).await? {
-            // One that cannot be read costs only itself.
-            notes.extend(decode::<NoteRecord>(Store::Notes, &record));
+        for (key, record) in self.scan(Query::prefix(Store::Notes, key![id])).await? {
+            // One that cannot be read costs only itself, and is told.
+            match decode::<NoteRecord>(Store::Notes, &record) {
+                Ok(note) => notes.push(note),
+                Err(_) => self.note_unreadable(Store::Notes, &key),
+            }
         }
+        self.tell_losses();
         sorting::sort_by(&mut notes, &|a, b| a.created_at.total_cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
         if life == self.life_of(id)
             && let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id)

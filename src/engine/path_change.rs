@@ -8,7 +8,7 @@
 use super::Engine;
 use super::conversations::title_from;
 use super::episodes::cut_episodes;
-use super::state::{Conversation, FactCounters};
+use super::state::{Conversation, FactCounters, State};
 use super::stored::{Stored, decode, encode};
 use crate::error::{Error, Result};
 use crate::facts::{self, Changes};
@@ -101,7 +101,7 @@ impl Engine {
         let body = head.as_ref().map(|head| head.body.clone());
         commit.checks.push(Check { store: Store::SummaryHeads, key: key![id], body });
         if let Some(head) = head {
-            let (head, is_void) = self.summary_of_path(id, &head.value, &path, removed, commit).await?;
+            let (head, is_void) = self.summary_of_path(id, &head, &path, removed, commit).await?;
             change.head = head;
             change.invalidated.summary = is_void;
         }
@@ -123,13 +123,13 @@ impl Engine {
     async fn summary_of_path(
         &self,
         id: &str,
-        current: &SummaryHead,
+        current: &Stored<SummaryHead>,
         path: &[Seq],
         removed: &[Seq],
         commit: &mut Commit,
     ) -> Result<(Option<Stored<SummaryHead>>, bool)> {
-        let mut kept = self.checkpoints(id).await?;
-        kept.push(current.clone());
+        let mut kept = self.checkpoints(id, Some(commit)).await?;
+        kept.push(current.value.clone());
         {
             let state = self.state.borrow();
             let covers_removed = |head: &SummaryHead| {
@@ -144,26 +144,55 @@ impl Engine {
                 !is_void && path.binary_search(&head.summarized_until_seq).is_ok()
             });
         }
-        let cursor = current.summarized_until_seq;
+        let cursor = current.value.summarized_until_seq;
         let is_void = cursor > 0 && !kept.iter().any(|head| head.summarized_until_seq == cursor);
         let furthest = kept.into_iter().max_by_key(|head| head.summarized_until_seq).unwrap_or_default();
-        if furthest.summarized_until_seq == cursor {
+        // What cannot be read may say what was removed.
+        if furthest.summarized_until_seq == cursor && current.is_readable(Store::SummaryHeads) {
             return Ok((None, is_void));
         }
-        let version = current.version.saturating_add(1);
+        let version = current.value.version.saturating_add(1);
         let stored = Stored::new(SummaryHead { version, updated_at: self.now_ms(), ..furthest })?;
         commit.puts.push((Store::SummaryHeads, key![id], stored.record()));
         Ok((Some(stored), is_void))
     }
 
-    async fn checkpoints(&self, id: &str) -> Result<Vec<SummaryHead>> {
-        let records = self.scan(Query::prefix(Store::Summaries, key![id, "head"])).await?;
-        records.iter().map(|(_, record)| decode(Store::Summaries, record)).collect()
+    /// The summaries that are kept. One that cannot be read is as good as none, and goes with the next commit.
+    async fn checkpoints(&self, id: &str, mut commit: Option<&mut Commit>) -> Result<Vec<SummaryHead>> {
+        let mut kept = Vec::new();
+        for (key, record) in self.scan(Query::prefix(Store::Summaries, key![id, "head"])).await? {
+            match (decode(Store::Summaries, &record), &mut commit) {
+                (Ok(head), _) => kept.push(head),
+                (Err(_), Some(commit)) => commit.deletes.push((Store::Summaries, key)),
+                (Err(_), None) => {}
+            }
+        }
+        Ok(kept)
+    }
+
+    /// In place of a summary that cannot be read stands the furthest kept one of the path, which nearly always says the
+    /// same; where there is none, it is made anew. The next compaction writes it over the damaged record.
+    pub(super) async fn mend_summary(&self, id: &str) -> Result<()> {
+        let is_damaged = |head: &Stored<SummaryHead>| head.value.version == 0;
+        let head = |state: &State| state.conversation(id)?.summary.as_ref().map(is_damaged);
+        if head(&self.state.borrow()) != Some(true) {
+            return Ok(());
+        }
+        let mut kept = self.checkpoints(id, None).await?;
+        let state = &mut *self.state.borrow_mut();
+        let Some(conversation) = state.conversations.get_mut(id) else { return Ok(()) };
+        kept.retain(|head| conversation.is_active(head.summarized_until_seq));
+        let furthest = kept.into_iter().max_by_key(|head| head.summarized_until_seq);
+        if let (Some(head), Some(furthest)) = (conversation.summary.as_mut().filter(|head| is_damaged(head)), furthest)
+        {
+            head.value = furthest;
+        }
+        Ok(())
     }
 
     /// Keeps a new summary for the day when the path turns, and drops the oldest.
     pub(super) async fn put_checkpoint(&self, id: &str, head: &SummaryHead, commit: &mut Commit) -> Result<()> {
-        let kept = self.checkpoints(id).await?;
+        let kept = self.checkpoints(id, Some(commit)).await?;
         if kept.len() >= CHECKPOINTS
             && let Some(oldest) = kept.iter().min_by_key(|one| one.version)
         {

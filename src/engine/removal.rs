@@ -8,7 +8,7 @@ use super::erasure::Counts;
 use super::event::Event;
 use super::path_change::Invalidated;
 use super::state::{Conversation, State};
-use super::stored::{Stored, decode, encode};
+use super::stored::{Stored, decode, encode_plain};
 use super::tree::Turned;
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -226,24 +226,25 @@ impl Engine {
             // It may be streaming, in another tab.
             commit.checks.push(child.check(Store::Messages, key![id, *seq]));
             child.value.parent_seq = *parent_seq;
-            commit.puts.push((Store::Messages, key![id, *seq], encode(&child.value)?));
+            commit.puts.push((Store::Messages, key![id, *seq], encode_plain(&child.value)?));
         }
         let gone = removal.seqs.iter().zip(&removal.ids).zip(&removal.parents);
         for ((seq, message_id), parent_seq) in gone {
-            let tombstone = encode(&MessageRecord::tombstone(id, *seq))?;
+            let tombstone = encode_plain(&MessageRecord::tombstone(id, *seq))?;
             commit.puts.push((Store::Messages, key![id, *seq], tombstone));
             commit.deletes.push((Store::MessageIds, key![id, message_id.as_str()]));
             if is_imported {
                 // The same export may come again. What is left of the id is a hash.
                 let gone = MessageIdRecord { seq: *parent_seq, content_hash: String::new() };
-                commit.puts.push((Store::MessageIds, key![id, removed_id(message_id).as_str()], encode(&gone)?));
+                commit.puts.push((Store::MessageIds, key![id, removed_id(message_id).as_str()], encode_plain(&gone)?));
             }
             commit.delete_prefixes.push((Store::Embeddings, key![id, *seq]));
         }
         // A piece of a summary may say what any message in front of its end said.
         let first = removal.seqs.first().copied().unwrap_or(Seq::MAX);
         for (key, record) in self.scan(Query::between(Store::Summaries, key![id], 0_u32, u32::MAX)).await? {
-            if decode::<SummaryNode>(Store::Summaries, &record)?.last_seq >= first {
+            // One that cannot be read may say it.
+            if decode::<SummaryNode>(Store::Summaries, &record).map_or(true, |node| node.last_seq >= first) {
                 commit.deletes.push((Store::Summaries, key));
             }
         }

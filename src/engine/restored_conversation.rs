@@ -10,7 +10,7 @@ use super::path_change::checkpoint_key;
 use super::restore::{Restore, read, unusable};
 use super::restored_merge::Merge;
 use super::staging::staged_key;
-use super::stored::encode;
+use super::stored::{encode, encode_plain};
 use crate::error::Result;
 use crate::formats::FormatChoice;
 use crate::json_reader::{Fields, FromFields};
@@ -257,7 +257,7 @@ impl Engine {
         let id = current.record.id.clone();
         if message.removed {
             current.record.removed += 1;
-            let tombstone = encode(&MessageRecord::tombstone(&id, message.seq))?;
+            let tombstone = encode_plain(&MessageRecord::tombstone(&id, message.seq))?;
             restore.stage(Store::Messages, key![id.as_str(), message.seq], tombstone);
             return Ok(());
         }
@@ -269,8 +269,8 @@ impl Engine {
         current.record.has_local |= record.local_only;
         restore.report.messages += 1;
         let located = MessageIdRecord { seq, content_hash: record.content_hash.clone() };
-        restore.stage(Store::Messages, key![id.as_str(), seq], encode(&record)?);
-        restore.stage(Store::MessageIds, key![id.as_str(), record.id.as_str()], encode(&located)?);
+        restore.stage(Store::Messages, key![id.as_str(), seq], encode_plain(&record)?);
+        restore.stage(Store::MessageIds, key![id.as_str(), record.id.as_str()], encode_plain(&located)?);
         Ok(())
     }
 
@@ -395,7 +395,7 @@ impl Engine {
         let id = current.record.id.as_str();
         for (mark, seq) in &current.removed_ids {
             let gone = MessageIdRecord { seq: *seq, content_hash: String::new() };
-            restore.stage(Store::MessageIds, key![id, mark.as_str()], encode(&gone)?);
+            restore.stage(Store::MessageIds, key![id, mark.as_str()], encode_plain(&gone)?);
         }
         if !restore.trusted {
             return Ok(());

@@ -14,7 +14,7 @@ use super::conversations::title_from;
 use super::loading::job_key;
 use super::restore::{Restore, changed_meanwhile, unusable};
 use super::restored_conversation::{BackupMessage, Incoming};
-use super::stored::{Stored, decode, encode};
+use super::stored::{Stored, decode, encode, encode_plain};
 use crate::error::Result;
 use crate::key;
 use crate::message::Seq;
@@ -205,7 +205,7 @@ impl Engine {
         merge.newest_at = merge.newest_at.max(record.created_at);
         merge.has_local |= record.local_only;
         let located = MessageIdRecord { seq, content_hash: record.content_hash.clone() };
-        let body = encode(&record)?;
+        let body = encode_plain(&record)?;
         restore.added += 1;
         restore.added_bytes += body.body.len();
         if restore.added > MOST_ADDED || restore.added_bytes > MOST_ADDED_BYTES {
@@ -216,7 +216,7 @@ impl Engine {
         }
         let id = conversation_id.as_str();
         restore.last.puts.push((Store::Messages, key![id, seq], body));
-        restore.last.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode(&located)?));
+        restore.last.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode_plain(&located)?));
         restore.report.messages += 1;
         Ok(())
     }

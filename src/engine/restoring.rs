@@ -1,15 +1,15 @@
 //! Making small records again that were lost: those of conversations whose messages are there, and of background work.
 
 use super::Engine;
-use super::conversations::{BIRTHS, Births, new_jobs, title_from};
+use super::conversations::{BIRTHS, Births, jobs_anew, title_from};
 use super::loading::job_key;
 use super::readable::seq_of;
-use super::stored::{Stored, decode, encode};
+use super::stored::{Stored, decode, encode, encode_plain};
 use crate::error::Result;
 use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Check, Commit, KeyPart, Query, Store};
-use crate::records::{ConversationRecord, JobKind, MessageIdRecord};
+use crate::records::{ConversationRecord, MessageIdRecord};
 
 /// Messages read in one go.
 const PAGE: Seq = 256;
@@ -109,7 +109,7 @@ impl Engine {
                     record.first_text = title_from(&message.text);
                 }
                 let located = MessageIdRecord { seq: message.seq, content_hash: message.content_hash };
-                commit.puts.push((Store::MessageIds, key![id.as_str(), message.id.as_str()], encode(&located)?));
+                commit.puts.push((Store::MessageIds, key![id.as_str(), message.id.as_str()], encode_plain(&located)?));
             }
             from = until.saturating_add(1);
         }
@@ -128,13 +128,8 @@ impl Engine {
         {
             let state = self.state.borrow();
             for (id, conversation) in state.conversations.iter() {
-                let record = &conversation.stored.value;
-                let jobs = new_jobs(id, record.born).into_iter();
-                for mut job in jobs.filter(|job| !conversation.jobs.contains_key(&job.kind)) {
-                    if job.kind == JobKind::Extract {
-                        // What was said is not asked about a second time.
-                        job.done_until_seq = record.last_seq;
-                    }
+                let jobs = jobs_anew(&conversation.stored.value).into_iter();
+                for job in jobs.filter(|job| !conversation.jobs.contains_key(&job.kind)) {
                     let job = Stored::new(job)?;
                     commit.checks.push(conversation.stored.check(Store::Conversations, key![id.as_str()]));
                     commit.puts.push((Store::Jobs, job_key(job.value.kind, id), job.record()));

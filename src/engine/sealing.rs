@@ -139,7 +139,7 @@ impl Engine {
         let records = self.scan(Query::prefix(Store::Conversations, key![])).await?;
         let mut conversations = Vec::with_capacity(records.len());
         for (_, record) in &records {
-            let record: ConversationRecord = decode(Store::Conversations, record)?;
+            let Ok(record) = decode::<ConversationRecord>(Store::Conversations, record) else { continue };
             if record.remember && record.last_seq > 0 {
                 conversations.push(record);
             }
@@ -152,7 +152,8 @@ impl Engine {
     async fn embedded(&self, conversations: &[ConversationRecord], model: &str) -> Result<Vec<ConversationRecord>> {
         let mut embedded = Vec::new();
         for (_, record) in self.scan(Query::prefix(Store::Jobs, key!["embed"])).await? {
-            let job: JobRecord = decode(Store::Jobs, &record)?;
+            // One that cannot be read is begun anew.
+            let Ok(job) = decode::<JobRecord>(Store::Jobs, &record) else { continue };
             let at = conversations.binary_search_by(|one| one.id.cmp(&job.conversation_id));
             if let (Ok(at), Some(made_with)) = (at, &job.model)
                 && made_with == model

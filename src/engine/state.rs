@@ -2,6 +2,7 @@
 
 use super::Host;
 use super::append::{given_id, is_given_id};
+use super::conversations::jobs_anew;
 use super::fact_uses::FactUses;
 use super::loading::fact_number;
 use super::stored::Stored;
@@ -9,10 +10,10 @@ use crate::config::Policy;
 use crate::json_reader::{Fields, FromFields};
 use crate::lexical::Analyzer;
 use crate::message::{Role, Seq, VariableParts};
-use crate::ports::Purpose;
+use crate::ports::{Purpose, Record, Store};
 use crate::records::{ConversationRecord, FactRecord, JobKind, JobRecord, SummaryHead};
 use crate::retrieval::MessageIndex;
-use crate::session_records::NoteRecord;
+use crate::session_records::{EpisodeMark, NoteRecord};
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::vector::{TieredIndex, VectorIndex};
 use serde::Serialize;
@@ -196,6 +197,8 @@ pub(crate) struct Conversation {
     /// Failed tries of topics, episodes and the project since the last success, and when the next one is. Apart from those
     /// of compaction, which goes on without them; another tab begins anew.
     pub(crate) digest_tries: (u32, f64),
+    /// The episode of it that was found to be unreadable; it is made again.
+    pub(crate) damaged_episode: Option<EpisodeMark>,
     /// Its notes, with the record's count of changes when they were read.
     pub(crate) notes: Option<(u32, Vec<NoteRecord>)>,
 }
@@ -219,7 +222,18 @@ impl Conversation {
             asked_at: 0.0,
             has_topics: false,
             digest_tries: (0, 0.0),
+            damaged_episode: None,
             notes: None,
+        }
+    }
+
+    /// Takes the record of a job in. One that cannot be read, or is another's, is begun anew and written over.
+    pub(crate) fn put_job(&mut self, kind: JobKind, record: Record) {
+        let read = Stored::<JobRecord>::read(Store::Jobs, &record).ok();
+        let own = read.filter(|job| job.value.kind == kind && job.value.conversation_id == self.stored.value.id);
+        let anew = || jobs_anew(&self.stored.value).into_iter().find(|job| job.kind == kind);
+        if let Some(job) = own.or_else(|| anew().map(|value| Stored { value, body: record.body })) {
+            self.jobs.insert(kind, job);
         }
     }
 

@@ -1,6 +1,11 @@
 //! Typed records to and from storage, with the exact text that an optimistic check compares.
+//!
+//! A record ends with a checksum of its own text, so that one changed bit on the disk makes it one that cannot be read,
+//! and not one that says something else. Messages and their ids have none: a message's content has its own hash, and what
+//! is left of a damaged one is worth reading. Vectors have theirs over their bytes.
 
 use crate::error::{Error, Result};
+use crate::hash::checksum;
 use crate::json_reader::{FromJson, read_json};
 use crate::ports::{Check, Key, Record, Store};
 use serde::Serialize;
@@ -26,6 +31,11 @@ impl<T: Serialize + FromJson> Stored<T> {
         Self { value: decode(store, &record).unwrap_or_default(), body: record.body }
     }
 
+    /// Whether the record is what it should be, and nothing stands in for it.
+    pub(crate) fn is_readable(&self, store: Store) -> bool {
+        decode::<T>(store, &self.record()).is_ok()
+    }
+
     /// Wraps a value that is about to be written.
     pub(crate) fn new(value: T) -> Result<Self> {
         let body = encode(&value)?.body;
@@ -45,7 +55,8 @@ impl<T: Serialize + FromJson> Stored<T> {
 
 /// A record's value.
 pub(crate) fn decode<T: FromJson>(store: Store, record: &Record) -> Result<T> {
-    read_json(&record.body).map_err(|problem| {
+    let read = if is_as_sealed(&record.body) { read_json(&record.body) } else { Err("its checksum is another".into()) };
+    read.map_err(|problem| {
         Error::corrupt(format!(
             "a record of store {} cannot be read ({problem}); export what is readable and report this",
             store.name()
@@ -53,8 +64,37 @@ pub(crate) fn decode<T: FromJson>(store: Store, record: &Record) -> Result<T> {
     })
 }
 
-/// A value as a record.
+/// A value as a record that ends with its checksum.
 pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Record> {
+    let mut record = encode_plain(value)?;
+    seal(&mut record.body);
+    Ok(record)
+}
+
+/// What stands in front of a checksum.
+const SUM: &str = ",\"sum\":\"";
+/// Bytes of a checksum with its name, and of the end of the object.
+const SEAL_BYTES: usize = SUM.len() + 18;
+
+/// Adds the checksum to the text of an object that has fields.
+fn seal(body: &mut String) {
+    if body.len() > 2 && body.pop().is_some() {
+        let sum = checksum(body.as_bytes());
+        *body += &format!("{SUM}{sum:016x}\"}}");
+    }
+}
+
+/// Whether a text is the one that was given its checksum. One without any is of before there were checksums.
+fn is_as_sealed(body: &str) -> bool {
+    let Some((text, seal)) = body.len().checked_sub(SEAL_BYTES).and_then(|at| body.split_at_checked(at)) else {
+        return true;
+    };
+    let Some(sum) = seal.strip_prefix(SUM) else { return true };
+    sum.get(..16) == Some(format!("{:016x}", checksum(text.as_bytes())).as_str())
+}
+
+/// A value as a record without a checksum.
+pub(crate) fn encode_plain<T: Serialize>(value: &T) -> Result<Record> {
     let body = crate::json_text::json_text(value)
         .map_err(|_| Error::invalid_argument("a number in the call is not finite; give finite numbers"))?;
     Ok(Record { body, blob: None })
@@ -63,4 +103,50 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Record> {
 /// The hash that tells a repeated message from another one with its id, hexadecimal.
 pub(crate) fn content_hash(text: &str) -> String {
     format!("{:016x}", crate::hash::fnv1a(text.bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json_reader::{Fields, FromFields};
+
+    #[derive(Debug, PartialEq, Serialize)]
+    struct Sample {
+        text: String,
+        number: u32,
+    }
+
+    impl FromFields for Sample {
+        fn from_fields(fields: &mut Fields) -> Self {
+            Self { text: fields.take("text"), number: fields.take("number") }
+        }
+    }
+
+    #[test]
+    fn any_changed_bit_is_noticed_or_changes_nothing_that_is_said() {
+        let sample = Sample { text: "Berlin, \u{e9}".into(), number: 117 };
+        let whole = encode(&sample).unwrap();
+        assert_eq!(decode::<Sample>(Store::Jobs, &whole).unwrap(), sample);
+        let mut hidden = 0;
+        for bit in 0..whole.body.len() * 8 {
+            let mut bytes = whole.body.clone().into_bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let Ok(body) = String::from_utf8(bytes) else { continue };
+            if let Ok(read) = decode::<Sample>(Store::Jobs, &Record { body, blob: None }) {
+                assert_eq!(read, sample, "bit {bit}");
+                hidden += 1;
+            }
+        }
+        // Only the three letters of the checksum's own name may change.
+        assert!(hidden <= 3 * 8, "{hidden} changes are not noticed");
+    }
+
+    #[test]
+    fn what_has_no_checksum_is_read_as_it_is() {
+        let sample = Sample { text: "Bern".into(), number: 1 };
+        assert_eq!(decode::<Sample>(Store::Jobs, &encode_plain(&sample).unwrap()).unwrap(), sample);
+        let longer = Record { body: r#"{"text":"a longer text than a checksum is","number":1}"#.into(), blob: None };
+        assert!(decode::<Sample>(Store::Jobs, &longer).is_ok());
+        assert_eq!(encode(&serde_json::json!({})).unwrap().body, "{}");
+    }
 }

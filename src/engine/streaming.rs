@@ -9,7 +9,7 @@ use super::append::{Appended, Prepared, is_titling};
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
 use super::state::Conversation;
-use super::stored::{Stored, encode};
+use super::stored::{Stored, encode_plain};
 use crate::error::{Code, Error, Result};
 use crate::formats::FormatChoice;
 use crate::json_reader::{Fields, FromFields};
@@ -172,7 +172,7 @@ impl Engine {
         let strict = has_ended && self.is_strict();
         let mut commit =
             Commit { checks: vec![before.check(Store::Messages, key.clone())], strict, ..Commit::default() };
-        commit.puts.push((Store::Messages, key, encode(record)?));
+        commit.puts.push((Store::Messages, key, encode_plain(record)?));
         if record.counted_with.is_empty() || (!has_ended && record.raw == before.value.raw) {
             return self.commit(commit).await;
         }
@@ -187,7 +187,7 @@ impl Engine {
         commit.puts.push((Store::Conversations, key![id], conversation.record()));
         if has_ended {
             let located = MessageIdRecord { seq: record.seq, content_hash: record.content_hash.clone() };
-            commit.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode(&located)?));
+            commit.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode_plain(&located)?));
         }
         if !self.commit(commit).await? {
             return Ok(false);

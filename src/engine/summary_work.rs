@@ -3,7 +3,7 @@
 use super::Engine;
 use super::compaction::Wanted;
 use super::event::Event;
-use super::jobs::Progress;
+use super::jobs::{LONGEST_WAIT_MS, Progress};
 use super::state::Conversation;
 use crate::error::{Code, Error, Result};
 use crate::records::JobKind;
@@ -30,6 +30,7 @@ impl Engine {
         let record = &conversation.stored.value;
         let mut next: Option<(SummaryWork, f64)> = None;
         let (failed, wait_until) = conversation.digest_tries;
+        let wait_until = self.end_of_wait(wait_until, LONGEST_WAIT_MS);
         let mut offer = |work: SummaryWork, from_ms: Option<f64>| {
             let from_ms = match work {
                 SummaryWork::Chunk => from_ms,

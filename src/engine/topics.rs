@@ -6,6 +6,7 @@
 //! are others now, it is made again, after them.
 
 use super::Engine;
+use super::compaction::entries_of;
 use super::jobs::Progress;
 use super::loading::job_key;
 use super::projects::project_view;
@@ -13,7 +14,7 @@ use super::stored::{Stored, decode, encode};
 use crate::error::Result;
 use crate::key;
 use crate::message::{Role, Seq};
-use crate::ports::{Check, Commit, Query, Store};
+use crate::ports::{Check, Commit, KeyPart, LanguageModel, Query, Store};
 use crate::records::{JobKind, SummaryHead, SummaryNode, SummarySection, Trust};
 use crate::summary::{self, Entry, Task};
 use serde::Serialize;
@@ -46,14 +47,23 @@ pub struct SummaryTreeNode {
 struct Nodes {
     chunks: Vec<SummaryNode>,
     topics: Vec<SummaryNode>,
+    /// The first chunk that cannot be read: where it begins, and the check that it is still so.
+    damaged: Option<(Seq, Check)>,
 }
 
 impl Engine {
     async fn nodes_in_force(&self, id: &str) -> Result<Nodes> {
-        let mut nodes = Nodes { chunks: Vec::new(), topics: Vec::new() };
-        for (_, record) in self.scan(Query::between(Store::Summaries, key![id], 0_u32, 1_u32)).await? {
-            // One that cannot be read is as good as none.
-            let Ok(node) = decode::<SummaryNode>(Store::Summaries, &record) else { continue };
+        let mut nodes = Nodes { chunks: Vec::new(), topics: Vec::new(), damaged: None };
+        for (key, record) in self.scan(Query::between(Store::Summaries, key![id], 0_u32, 1_u32)).await? {
+            let Ok(node) = decode::<SummaryNode>(Store::Summaries, &record) else {
+                // A topic is made again where it is missing.
+                if let [_, KeyPart::Number(0), KeyPart::Number(first)] = key.0.as_slice() {
+                    let first = Seq::try_from(*first).unwrap_or(0);
+                    let check = Check { store: Store::Summaries, key, body: Some(record.body) };
+                    nodes.damaged.get_or_insert((first, check));
+                }
+                continue;
+            };
             let is_in_force = {
                 let state = self.state.borrow();
                 let conversation = state.conversation(id);
@@ -71,7 +81,10 @@ impl Engine {
     pub(super) async fn redo_next_topic(&self, id: &str) -> Result<Progress> {
         let Some(model) = self.host.model.clone() else { return Ok(Progress::Made) };
         let (mut job, job_check) = self.job(JobKind::Compact, id)?;
-        let Nodes { chunks, topics } = self.nodes_in_force(id).await?;
+        let Nodes { chunks, topics, damaged } = self.nodes_in_force(id).await?;
+        if let Some((first, check)) = damaged {
+            return self.redo_chunk(id, &*model, first, &chunks, vec![check, job_check]).await;
+        }
         let is_missing = |range: &Range<usize>| {
             let chunks = chunks.get(range.clone()).unwrap_or_default();
             !topics.iter().any(|topic| summary::is_topic_of(topic, chunks))
@@ -103,6 +116,38 @@ impl Engine {
         Ok(Progress::Made)
     }
 
+    /// Makes a chunk that cannot be read again, from its messages: those up to the next chunk, or to the summary's cursor. On
+    /// another path it may not be known what they were; then it goes.
+    async fn redo_chunk(
+        &self,
+        id: &str,
+        model: &dyn LanguageModel,
+        first: Seq,
+        chunks: &[SummaryNode],
+        checks: Vec<Check>,
+    ) -> Result<Progress> {
+        let until = {
+            let state = self.state.borrow();
+            let conversation = state.conversation(id).filter(|one| one.is_active(first));
+            let next = chunks.iter().map(|chunk| chunk.first_seq).find(|next| *next > first);
+            conversation.map_or(0, |one| next.map_or(one.summarized_until_seq(), |next| next - 1))
+        };
+        let records = self.read_path(id, first, until, None).await?;
+        let mut commit = Commit { checks, ..Commit::default() };
+        if let Some(last) = records.last() {
+            let (entries, trust) = entries_of(&records, &Entry::new)?;
+            let task = Task::rolling(&self.options.policy.compaction);
+            let sections = self.fold(model, &task, Vec::new(), &entries).await?;
+            let hashes = records.iter().map(|record| record.content_hash.clone()).collect();
+            let node = summary::node(first, last.seq, &[], &sections, hashes, trust);
+            commit.puts.push((Store::Summaries, key![id, 0_u32, first], encode(&node)?));
+        } else {
+            commit.deletes.push((Store::Summaries, key![id, 0_u32, first]));
+        }
+        self.ensure_open()?;
+        Ok(if self.commit_work(commit).await? { Progress::Made } else { Progress::Overtaken })
+    }
+
     /// Every topic that is over is made: takes away those of chunks that are others now.
     async fn drop_old_topics(
         &self,
@@ -128,7 +173,7 @@ impl Engine {
         let project_id = self.state.borrow().conversation(id).and_then(|one| one.stored.value.project_id.clone());
         let mut tree = Vec::new();
         if head.summarized_until_seq > 0 {
-            let Nodes { chunks, topics } = self.nodes_in_force(id).await?;
+            let Nodes { chunks, topics, .. } = self.nodes_in_force(id).await?;
             let mut open: Vec<Seq> = chunks.iter().map(|chunk| chunk.first_seq).collect();
             open.retain(|seq| !topics.iter().any(|topic| topic.children.contains(seq)));
             let children = topics.iter().map(|topic| topic.first_seq).chain(open).collect();

@@ -21,6 +21,7 @@ mod choosing;
 mod comparing;
 mod disk;
 mod explaining;
+mod flips;
 mod judging;
 mod model;
 mod play;

@@ -12,6 +12,7 @@
 mod recent;
 mod sealing;
 
+pub(crate) use sealing::COMPARED;
 pub use sealing::hidden_user;
 
 use super::{Check, Commit, Key, KeyPart, Query, Record, Storage, StorageUsage, Store};
@@ -112,7 +113,7 @@ impl EncryptedStore {
                 records.push(None);
                 continue;
             };
-            let open = recent.open(store, &key, &record);
+            let open = recent.open(store, &key, &record).or_else(|| keys.only_compared(&record));
             if open.is_none() {
                 at.push(records.len());
                 kept.push(Recent::keeps(store, &record).then(|| record.clone()));

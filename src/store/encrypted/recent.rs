@@ -46,19 +46,19 @@ impl Recent {
     /// Forgets everything, when one of these records is gone: something was erased, here or in another tab.
     pub(super) fn forget_if_gone(&mut self, store: Store, key: &Key) {
         if self.0.iter().any(|entry| entry.store == store && entry.key == *key) {
-            self.0.clear();
+            self.forget();
         }
     }
 
-    /// Forgets everything.
+    /// Forgets everything that says anything.
     pub(super) fn forget(&mut self) {
-        self.0.clear();
+        self.0.retain(|entry| entry.sealed.blob.is_none());
     }
 
     /// Forgets everything when a reading of a whole store does not have all of it.
     pub(super) fn forget_unless_found(&mut self, store: Store, found: &dyn Fn(&Key) -> bool) {
         if self.0.iter().any(|entry| entry.store == store && !found(&entry.key)) {
-            self.0.clear();
+            self.forget();
         }
     }
 }

@@ -6,6 +6,9 @@ use crate::store::{Key, KeyPart, Query, Record, Store};
 use crate::tokens::sha256::{KeyedHash, sha256};
 use std::rc::Rc;
 
+/// Name of the record in [`Store::Meta`] that says whether conversations have changed.
+pub(crate) const COMPARED: &str = "conversation_stamp";
+
 /// Characters of a name or mark: 128 bits.
 const NAME_CHARACTERS: usize = 22;
 
@@ -80,15 +83,25 @@ impl Keys {
             let stored = self.key(store, &key);
             let label = label(store, &stored);
             let mark = self.mark_of(&label, &record.body);
-            plain.push(Labelled { label: with_mark(label, &mark), bytes: packed(&key, &record) });
-            places.push((store, stored, mark));
+            let is_sealed = !is_only_compared(store, &key);
+            if is_sealed {
+                plain.push(Labelled { label: with_mark(label, &mark), bytes: packed(&key, &record) });
+            }
+            places.push((store, stored, mark, is_sealed));
         }
-        let sealed = self.cipher.seal(plain).await?;
-        if sealed.len() != places.len() {
+        let count = plain.len();
+        let mut sealed = self.cipher.seal(plain).await?.into_iter();
+        if sealed.len() != count {
             return Err(Error::new(Code::EngineUnavailable, "the platform's cipher left a record out; try again"));
         }
-        let put = |((store, key, body), blob)| (store, key, Record { body, blob: Some(blob) });
-        Ok(places.into_iter().zip(sealed).map(put).collect())
+        let mut blob = |is_sealed: bool| if is_sealed { sealed.next() } else { None };
+        let put = |(store, key, body, is_sealed)| (store, key, Record { body, blob: blob(is_sealed) });
+        Ok(places.into_iter().map(put).collect())
+    }
+
+    /// A record that holds nothing but its mark: what it reads as stands for that in a check.
+    pub(super) fn only_compared(&self, record: &Record) -> Option<Record> {
+        record.blob.is_none().then(|| Record { body: format!("\0{}", record.body), blob: None })
     }
 
     /// The records with their true keys. One that does not open has a body that is no JSON text, so whoever reads it sees
@@ -129,6 +142,12 @@ pub fn hidden_user(app: &str, user_id: &str) -> String {
     push(&mut message, app.as_bytes());
     push(&mut message, user_id.as_bytes());
     base64url(&sha256(&message))
+}
+
+/// Whether nothing of a record is ever looked at but whether it is still the same: then its mark says all, and sealing it,
+/// with every message, would cost for nothing.
+fn is_only_compared(store: Store, key: &Key) -> bool {
+    store == Store::Meta && matches!(key.0.as_slice(), [KeyPart::Text(name)] if name == COMPARED)
 }
 
 /// Whether a record is what [`Keys::open`] gives for one that does not open.
