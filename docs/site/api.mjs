@@ -120,7 +120,7 @@ export class ApiReference {
   #overview() {
     const file = "api/index.html";
     const rows = this.#pages.filter(({ entry }) => entry !== undefined).map(({ entry, file: to, about, declarations }) =>
-      `<tr><td><a href="${relativeTo(file, to)}"><code>${escapeHtml(entry)}</code></a></td><td>${this.#text(firstSentence(about), file)}</td><td>${declarations.filter((each) => !each.kindOf(ReflectionKind.Interface | ReflectionKind.TypeAlias)).map(({ name }) => `<code>${escapeHtml(name)}</code>`).join(", ")}</td></tr>`);
+      `<tr><td><a href="${relativeTo(file, to)}"><code>${escapeHtml(entry)}</code></a></td><td>${this.#text(firstSentence(about), file)}</td><td>${declarations.filter((each) => !each.kindOf(ReflectionKind.Interface | ReflectionKind.TypeAlias)).map(({ name }) => `<code>${escapeHtml(name)}</code>`).join(", ") || "no values"}</td></tr>`);
     return {
       file, title: "API reference", label: "API reference", group: "Reference", headings: [],
       html: `<h1 id="api-reference">API reference</h1>\n<p>Made from the source: every entry of the package, with what its comments say of meaning, units, ranges, defaults and errors.</p>\n<div class="scroll" tabindex="0" role="group" aria-label="Table"><table><thead><tr><th>entry</th><th>what it is</th><th>exports</th></tr></thead><tbody>${rows.join("\n")}</tbody></table></div>`,
@@ -272,13 +272,13 @@ function textOfParts(parts) {
 
 /** What a file says about itself: the comment that it begins with, where that is not of its first declaration. */
 function aboutFile(source) {
-  const [, comment] = /^\/\*\*([\s\S]*?)\*\/\s*?\n(?:\s*\n|import |export (?:\{|type \*|\*|type \{))/.exec(readFileSync(join(ROOT, source), "utf8")) ?? [];
+  const [, comment] = /^(?:"use client";\n)?\/\*\*([\s\S]*?)\*\/\s*?\n(?:\s*\n|import |export (?:\{|type \*|\*|type \{))/.exec(readFileSync(join(ROOT, source), "utf8")) ?? [];
   return comment === undefined ? "" : comment.replaceAll(/^\s*\* ?/gm, "").replaceAll(/\{@link ([^}]+)\}/g, "`$1`").trim();
 }
 
 /** The first sentence, without the entry's name in front of it. */
 function firstSentence(text) {
-  const own = text.replace(/^(?:`[^`]+`|Throughline): /, "");
+  const own = text.replace(/^(?:(?:The entry )?`[^`]+`|Throughline): /, "");
   const [sentence] = /^[\s\S]*?\.(?=\s|$)/.exec(own) ?? [own];
   return `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}`;
 }

@@ -87,6 +87,7 @@ test("the reference has everything that the package exports", async () => {
     const again = [...declarations.matchAll(/^export (?:type )?\{([^}]+)\}/gm)].flatMap(([, list]) => list.split(",").map((each) => each.trim().replace(/^type /, "").split(/\s+as\s+/).at(-1)).filter(Boolean));
     for (const name of [...named, ...again]) assert.ok(headings.has(name), `${target.types}: ${name} is not in the reference`);
   }
+  assert.doesNotMatch(pages.find(({ file }) => file === "api/index.html").html, /<td>\s*<\/td>/, "an entry that says not what it is");
   const { Memory } = await import("../../dist/memory.js");
   for (const method of Object.getOwnPropertyNames(Memory.prototype).filter((name) => name !== "constructor")) assert.ok(all.includes(`<h3 id="Memory.${method}">`), method);
 });
