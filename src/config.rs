@@ -393,7 +393,8 @@ pub struct FactPolicy {
     pub min_confidence: f64,
     /// Similar existing facts shown to the judge for each candidate.
     pub judge_neighbours: u32,
-    /// Extraction waits until this many new user messages are there, or until the conversation is idle.
+    /// Extraction waits until this many new user messages are there, until the conversation is idle, or until the user speaks
+    /// in another one.
     pub batch_messages: u32,
     /// A conversation in which nothing was said for this long is idle, in milliseconds.
     pub idle_ms: f64,
