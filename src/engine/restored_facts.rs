@@ -10,6 +10,7 @@ use super::Engine;
 use super::loading::{FACT_COUNTERS, fact_number};
 use super::restore::{Restore, read, unusable};
 use super::restored_conversation::LARGEST_NUMBER;
+use super::state::FactCounters;
 use super::stored::{Stored, encode};
 use crate::error::Result;
 use crate::facts::{self, LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_buried, is_tombstone_print};
@@ -176,19 +177,7 @@ impl Engine {
             let key = key![id.as_str(), link.conversation_id.as_str(), seq];
             restore.last.puts.push((Store::FactSources, key, encode(&json!({}))?));
         }
-        let keeps_audit = is_empty && counters.last_audit == 0;
-        for mut entry in audit {
-            let renamed = entry.fact_id.as_ref().and_then(|id| names.get(id));
-            if renamed.is_none() && !is_empty {
-                continue;
-            }
-            entry.fact_id = renamed.cloned().or(entry.fact_id);
-            if !keeps_audit {
-                entry.number = counters.last_audit.saturating_add(1);
-            }
-            counters.last_audit = counters.last_audit.max(entry.number);
-            restore.last.puts.push((Store::Audit, key![entry.number], encode(&entry)?));
-        }
+        put_history(audit, &names, is_empty, &mut counters, restore)?;
         for (id, reason) in withheld {
             counters.last_audit = counters.last_audit.saturating_add(1);
             let entry = review_entry(counters.last_audit, self.now_ms(), id, reason);
@@ -202,6 +191,30 @@ impl Engine {
         restore.last.puts.push((Store::Meta, key![FACT_COUNTERS], Stored::new(counters)?.record()));
         Ok(())
     }
+}
+
+/// Adds the entries about facts that were placed; to an empty memory all of them, under their own numbers.
+fn put_history(
+    audit: Vec<AuditRecord>,
+    names: &SortedMap<String, String>,
+    is_empty: bool,
+    counters: &mut FactCounters,
+    restore: &mut Restore,
+) -> Result<()> {
+    let keeps_audit = is_empty && counters.last_audit == 0;
+    for mut entry in audit {
+        let renamed = entry.fact_id.as_ref().and_then(|id| names.get(id));
+        if renamed.is_none() && !is_empty {
+            continue;
+        }
+        entry.fact_id = renamed.cloned().or(entry.fact_id);
+        if !keeps_audit {
+            entry.number = counters.last_audit.saturating_add(1);
+        }
+        counters.last_audit = counters.last_audit.max(entry.number);
+        restore.last.puts.push((Store::Audit, key![entry.number], encode(&entry)?));
+    }
+    Ok(())
 }
 
 /// Says why a fact of the file is not in use.

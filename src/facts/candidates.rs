@@ -181,19 +181,8 @@ fn candidate(
         .iter()
         .find(|message| Some(message.seq) == seq && message.role == Role::User)
         .ok_or(RejectionReason::UnknownMessage)?;
-    if has_secret(&fact).or_else(|| has_secret(&quote)).is_some() {
-        return Err(RejectionReason::Secret);
-    }
-    if sensitive_category(&fact, &policy.categories)
-        .or_else(|| sensitive_category(&quote, &policy.categories))
-        .is_some()
-    {
-        return Err(RejectionReason::Sensitive);
-    }
-    if !is_quoted(&quote, &message.text) {
-        return Err(RejectionReason::Quote);
-    }
     let fingerprint = fingerprint(&fact);
+    check_content(&fact, &quote, &message.text, &policy.categories)?;
     let is_tombstone = |known: &&FactRecord| known.status == FactStatus::Forgotten;
     if existing.iter().filter(is_tombstone).any(|known| is_buried(&known.fingerprint, &fingerprint)) {
         return Err(RejectionReason::Forgotten);
@@ -221,6 +210,22 @@ fn candidate(
         local_only: message.local_only,
         fingerprint,
     })
+}
+
+/// What is private is not remembered, and what is must stand in its message.
+fn check_content(
+    fact: &str,
+    quote: &str,
+    message: &str,
+    categories: &[String],
+) -> std::result::Result<(), RejectionReason> {
+    if has_secret(fact).or_else(|| has_secret(quote)).is_some() {
+        return Err(RejectionReason::Secret);
+    }
+    if sensitive_category(fact, categories).or_else(|| sensitive_category(quote, categories)).is_some() {
+        return Err(RejectionReason::Sensitive);
+    }
+    if is_quoted(quote, message) { Ok(()) } else { Err(RejectionReason::Quote) }
 }
 
 /// The end that a model was told of, counted from its message. What is no number of days in sight is no end.
