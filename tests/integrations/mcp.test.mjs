@@ -68,6 +68,13 @@ test("a client searches, reads on and adds; the file is written and stays whole"
   assert.ok(!existsSync(`${file}.lock`) && !existsSync(`${file}.new`));
 });
 
+test("what was answered is on disk, whatever becomes of the server", async () => {
+  const { client, call } = await connected();
+  await call("add_memory", { fact: "Prefers tea" });
+  process.kill(client.transport.pid, "SIGKILL");
+  assert.equal((await factsInFile()).length, 1);
+});
+
 test("a client that can ask asks the user, and what they agree to is confirmed", async () => {
   const answers = [{ action: "accept", content: { remember: true } }, { action: "decline" }, { action: "cancel" }, { action: "accept", content: { remember: false } }];
   const { call, asked, close } = await connected([], { answers });

@@ -40,7 +40,7 @@ async function serve(): Promise<void> {
   store.onError = (error) => console.error(`throughline-mcp: the file could not be written: ${told(error)}`);
   const maxResultTokens = values["max-result-tokens"];
   const server = createMemoryServer(store.memory, {
-    readOnly, destination: values.local === true ? "local" : "remote",
+    readOnly, flush: () => store.save(), destination: values.local === true ? "local" : "remote",
     ...(values.project !== undefined && { projectId: values.project }), ...(maxResultTokens !== undefined && { maxResultTokens: Number(maxResultTokens) }),
   });
   const end = endOnce(async () => {

@@ -7,6 +7,8 @@ import { memoryTools, runMemoryTool, type MemoryToolsOptions, type ToolMemory } 
 export interface MemoryServerOptions extends Omit<MemoryToolsOptions, "confirm" | "conversationId"> {
   /** True: only the tools that change nothing. Default false. */
   readOnly?: boolean;
+  /** Awaited before a call that may have changed something is answered: `() => store.save()` for a backup store. */
+  flush?: () => Promise<unknown>;
   /** Told to clients. Default `"throughline"`. */
   name?: string;
   /** Told to clients. Default `"0"`. */
@@ -21,7 +23,7 @@ const INSTRUCTIONS =
  * An MCP server with the tools of `throughline/tools`, for any transport. A fact that a model adds is asked of the user where
  * the client can ask (elicitation); else it waits for their approval.
  */
-export function createMemoryServer(memory: ToolMemory, { readOnly = false, name = "throughline", version = "0", ...options }: MemoryServerOptions = {}): Server {
+export function createMemoryServer(memory: ToolMemory, { readOnly = false, flush, name = "throughline", version = "0", ...options }: MemoryServerOptions = {}): Server {
   const server = new Server({ name, version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   const toolsNow = (): ReturnType<typeof memoryTools> => {
     const canAsk = server.getClientCapabilities()?.elicitation?.form !== undefined;
@@ -36,7 +38,10 @@ export function createMemoryServer(memory: ToolMemory, { readOnly = false, name 
   });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     try {
-      const { content, isError } = await runMemoryTool(toolsNow(), params.name, params.arguments ?? {}, { signal });
+      const tools = toolsNow();
+      const { content, isError } = await runMemoryTool(tools, params.name, params.arguments ?? {}, { signal });
+      // Clients end a server that is slow to go: what is told to be kept must be on disk by then.
+      if (tools.some((tool) => tool.name === params.name && !tool.readOnly)) await flush?.();
       return answer(content, isError);
     } catch (error) {
       if (!isMemoryError(error)) throw error;
