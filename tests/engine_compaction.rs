@@ -347,3 +347,113 @@ fn in_a_long_run_the_prefix_stays_for_nine_of_ten_turns() {
         assert!(kept >= 9 * moved, "{kept} kept, {moved} moved");
     });
 }
+
+/// What was said, what a summary makes of it in other words, and a question in the summary's words.
+const RETOLD: [(&str, &str, &str); 10] = [
+    (
+        "Let us go with SQLite, since the box runs nothing else.",
+        "Database decision: SQLite",
+        "Which database did we take?",
+    ),
+    (
+        "Jana brings the cake and Tom the drums on the ninth.",
+        "Birthday party: Jana brings the cake, Tom the drums",
+        "Who does what for the birthday party?",
+    ),
+    (
+        "Swap the E14 for a Noctua, it whistles at night.",
+        "Fan replacement: a Noctua instead of the E14",
+        "What was our fan replacement?",
+    ),
+    (
+        "Take the 7:52 from Graz, the later one misses the ferry.",
+        "Travel connection: the 7:52 from Graz because of the ferry",
+        "Which travel connection do we have?",
+    ),
+    (
+        "Paint it in ochre, the teal sample peeled within a week.",
+        "Facade colour: ochre, since teal peeled",
+        "What about the facade colour?",
+    ),
+    (
+        "Ask Dr. Yilmaz instead, Braun retires in May.",
+        "Tax adviser: Dr. Yilmaz, as Braun retires",
+        "Who is our tax adviser?",
+    ),
+    (
+        "Keep the pickles out, Mo breaks out in hives.",
+        "Food allergy: Mo and pickles",
+        "Does our group have a food allergy?",
+    ),
+    (
+        "Rent the barn in Elmau, the hall has no ramp.",
+        "Wedding venue: the barn in Elmau, as the hall lacks a ramp",
+        "Where is the wedding venue?",
+    ),
+    (
+        "Freeze the prices until Easter, Kestrel walks away otherwise.",
+        "Customer retention: prices frozen until Easter for Kestrel",
+        "How do we handle customer retention?",
+    ),
+    (
+        "Plant the Boskoop by the fence, the pear did not survive.",
+        "Orchard plan: Boskoop by the fence instead of the pear",
+        "What is the orchard plan?",
+    ),
+];
+
+/// How many of the questions bring the message that they are about into the context, and how many of those by the summary.
+async fn answered(engine: &Engine) -> (usize, usize) {
+    let (mut found, mut by_summary) = (0, 0);
+    for (said, _, question) in RETOLD {
+        let request = ContextRequest { window: Some(4_000.0), reserve: Some(500.0), ..ask("c", question) };
+        let context = engine.build_context(request).await.unwrap();
+        assert!(!context.messages[..context.messages.len() - 1].concat().contains(said), "it is in the window: {said}");
+        if context.messages.last().unwrap().contains(said) {
+            found += 1;
+            by_summary += usize::from(context.receipt.retrieval.reasons.iter().any(|reason| reason == "summary"));
+            let items = context.receipt.sections.iter().find(|section| section.name == "retrieved").unwrap();
+            let ids: Vec<&String> = items.items.iter().map(|item| &item.id).collect();
+            assert!(items.dropped.iter().all(|dropped| !ids.contains(&&dropped.id)), "shown and left out at once");
+        }
+    }
+    (found, by_summary)
+}
+
+#[test]
+fn a_question_in_the_words_of_the_summary_finds_what_was_said() {
+    block_on(async {
+        let retelling = ScriptedModel::answering(|request: &ModelRequest| {
+            let told: Vec<&str> =
+                RETOLD.iter().filter(|(said, ..)| request.prompt.contains(said)).map(|(_, told, _)| *told).collect();
+            Some(serde_json::json!({ "confirmed": told, "next": ["Go on with the next case"] }).to_string())
+        });
+        let mut figures = Vec::new();
+        for model in [Some(retelling), None] {
+            let mut world = World { model: model.map(std::rc::Rc::new), ..World::default() };
+            world.policy.compaction.high_water_tokens = 1_500;
+            world.policy.budget.recent_tokens = 1_000;
+            world.policy.facts.extract = false;
+            let engine = world.open().await;
+            conversation(&engine, "c").await;
+            for (at, (said, ..)) in RETOLD.iter().enumerate() {
+                let mut messages = chat(at * 40, 40);
+                messages.splice(20..20, [message("user", said), message("assistant", "Noted.")]);
+                engine.append(append("c", messages)).await.unwrap();
+                engine.settled().await.unwrap();
+            }
+            engine.append(append("c", chat(400, 200))).await.unwrap();
+            engine.settled().await.unwrap();
+            figures.push(answered(&engine).await);
+        }
+        println!(
+            "of {} questions {} are answered, {} by the summary; without one {}",
+            RETOLD.len(),
+            figures[0].0,
+            figures[0].1,
+            figures[1].0
+        );
+        assert!(figures[0].0 >= 9 && figures[0].1 >= 8, "{figures:?}");
+        assert!(figures[1].0 <= 2, "{figures:?}");
+    });
+}

@@ -10,7 +10,7 @@ export const ENCRYPTED_FORMAT = "throughline-backup-encrypted";
 export const CHECKED_BYTES = 1024 * 1024;
 
 /** The kinds of records. */
-export const KINDS = ["conversation", "message", "removedId", "summary", "earlierSummary", "summaryPart", "episode", "note", "fact", "factSource", "audit", "skipped"] as const;
+export const KINDS = ["conversation", "message", "removedId", "summary", "earlierSummary", "summaryPart", "episode", "note", "project", "optIn", "fact", "factSource", "audit", "skipped"] as const;
 
 /** One of {@link KINDS}. */
 export type Kind = (typeof KINDS)[number];

@@ -204,7 +204,8 @@ export interface ReceiptRetrieval {
    * - `topic_shift`: none of its words stands in the recent window.
    * - `in_doubt`: nothing speaks for it or against it.
    *
-   * After a search: `nothing_found`: nothing was above the floor.
+   * After a search: `nothing_found`: nothing was above the floor. `summary`: the summary said more about it than the messages
+   * found, and led to those that it was made of.
    *
    * Against:
    * - `never`: the call says so. `nothing_older`: all there is stands in the recent window.

@@ -14,7 +14,10 @@ export interface BudgetPolicy {
   documentsTokens?: number;
   /** The notes of the conversation. Default 1,000. */
   notesTokens?: number;
-  /** What is known from other sessions: the project's summary, half of it at most, and the last episodes. Default 1,000. */
+  /**
+   * What is known from other sessions: the project's summary, half of it at most, and the last episodes. Default 1,000, and
+   * never more than a twentieth of what the prompt may take.
+   */
   episodesTokens?: number;
   /** The recent window. Default 6,000. */
   recentTokens?: number;

@@ -12,10 +12,9 @@ pub struct Room {
     pub memory: u32,
     /// Rolling summary.
     pub summary: u32,
-    /// The notes, and as much for what is known from other sessions: a quarter of what memory and summary leave at most,
-    /// so that every section has its room.
+    /// The notes: a quarter of what memory and summary leave at most, so that every section has its room.
     pub notes: u32,
-    /// What is known from other sessions.
+    /// What is known from other sessions: as much at most, and a twentieth of the limit.
     pub episodes: u32,
     /// Retrieved groups.
     pub retrieved: u32,
@@ -39,6 +38,8 @@ pub struct Demand {
 /// The share of the limit that a question may take before other sections notice: an ordinary question moves nothing
 /// in the prefix.
 const QUESTION_SHARE: u32 = 8;
+/// What is known from other sessions takes this share of the limit at most: it is there whatever is asked.
+const EPISODES_SHARE: u32 = 20;
 
 impl Room {
     /// Divides a window. The caps hold while there is room for all of them; else they shrink in proportion.
@@ -76,7 +77,7 @@ impl Room {
             memory,
             summary,
             notes: policy.notes_tokens.min(quarter),
-            episodes: policy.episodes_tokens.min(quarter),
+            episodes: policy.episodes_tokens.min(quarter).min(limit / EPISODES_SHARE),
             retrieved: shrink(policy.retrieved_tokens),
             rest,
         })

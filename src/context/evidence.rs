@@ -5,6 +5,7 @@
 
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Role, Seq};
+use crate::prompt_text::neutralize;
 use crate::retrieval::{Scores, calendar_day};
 
 /// A message inside a retrieved group.
@@ -146,10 +147,11 @@ pub fn render(documents: &[EvidenceDocument], groups: &[&EvidenceGroup], number:
     lines.join("\n")
 }
 
-/// Titles and sources stand inside a marker line: no line breaks, and not longer than a line.
+/// Titles and sources stand inside a marker line: harmless, no line breaks, and not longer than a line.
 fn one_line(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() || c == ']' { ' ' } else { c }).take(120).collect();
-    format!("\"{}\"", line.trim())
+    let is_no_text = |c: char| c.is_control() || matches!(c, ']' | '\u{2028}' | '\u{2029}');
+    let line: String = text.chars().map(|c| if is_no_text(c) { ' ' } else { c }).take(120).collect();
+    format!("\"{}\"", neutralize(line.trim()))
 }
 
 crate::json_reader::deserialize_as_json!(EvidenceDocument);

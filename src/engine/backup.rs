@@ -23,7 +23,7 @@ use crate::records::{
     AuditRecord, ConversationRecord, FactRecord, JobKind, JobRecord, MessageIdRecord, MessageRecord, MessageStatus,
     SegmentCounters, SummaryHead, SummaryNode,
 };
-use crate::session_records::{EpisodeRecord, NoteRecord};
+use crate::session_records::{EpisodeRecord, NoteRecord, ProjectRecord};
 use crate::sorting;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -62,7 +62,8 @@ pub enum BackupPart {
     Messages,
     /// What else there is of a conversation: summaries, episodes, notes, and marks of removed messages.
     Summaries,
-    /// Facts, their sources, and their history.
+    /// What belongs to no one conversation: the summaries of projects, special categories that the user agreed to, facts,
+    /// their sources, and their history.
     Facts,
     /// Nothing: whether something was erased since the backup began.
     Check,
@@ -178,15 +179,15 @@ impl Engine {
         page.removals = counted(0)
             .and_then(|record| decode::<SegmentCounters>(Store::Meta, record).ok())
             .map_or(0, |one| one.removals);
-        page.fact_version =
-            counted(1).and_then(|record| decode::<FactCounters>(Store::Meta, record).ok()).map_or(0, |one| one.version);
+        let facts = counted(1).and_then(|record| decode::<FactCounters>(Store::Meta, record).ok()).unwrap_or_default();
+        page.fact_version = facts.version;
         let id = request.conversation_id.as_deref();
         match request.part {
             BackupPart::Ids => self.conversation_ids(&mut page).await?,
             BackupPart::Conversation => self.backup_conversation(named(id)?, &mut page).await?,
             BackupPart::Messages => self.backup_messages(named(id)?, request.from, request.to, &mut page).await?,
             BackupPart::Summaries => self.backup_summaries(named(id)?, &mut page).await?,
-            BackupPart::Facts => self.backup_facts(&mut page).await?,
+            BackupPart::Facts => self.backup_facts(facts.opted_in, &mut page).await?,
             BackupPart::Check => {}
             BackupPart::Done => {
                 let record = Record { body: value_text(&json!({ "at": self.now_ms() })), blob: None };
@@ -367,7 +368,21 @@ impl Engine {
         Ok(())
     }
 
-    async fn backup_facts(&self, page: &mut BackupPage) -> Result<()> {
+    /// What belongs to no one conversation: the summaries of projects, what the user agreed to, facts.
+    async fn backup_facts(&self, mut opted_in: Vec<String>, page: &mut BackupPage) -> Result<()> {
+        for (key, record) in self.undamaged(Query::prefix(Store::Summaries, key![""]), page).await? {
+            let Some(KeyPart::Text(id)) = key.0.get(1) else { continue };
+            // One that cannot be read is made again.
+            if let Ok(project) = decode::<ProjectRecord>(Store::Summaries, &record).and_then(|one| encode_plain(&one)) {
+                let mut line = object_of(json!({ "projectId": id }));
+                line.extend(object(Store::Summaries, &project)?);
+                page.put("project", Value::Object(line));
+            }
+        }
+        sorting::sort(&mut opted_in);
+        for category in opted_in {
+            page.put("optIn", json!({ "category": category }));
+        }
         let mut facts = self.undamaged(Query::prefix(Store::Facts, key![]), page).await?;
         let number = |key: &Key| first_text(key).and_then(|id| fact_number(&id)).unwrap_or(u32::MAX);
         sorting::sort_by(&mut facts, &|(a, _), (b, _)| number(a).cmp(&number(b)));

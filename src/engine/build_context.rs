@@ -420,25 +420,26 @@ impl Engine {
         if !decision.retrieve {
             return Ok((None, decision));
         }
-        let evidence = self
-            .find_evidence(EvidenceRequest {
-                text: &newest.text,
-                vector,
-                is_remote,
-                is_local: newest.is_local(),
-                only: (retrieval.scope == Scope::Conversation).then_some(id),
-                current: Some(id),
-                shown_from_seq: recent.first_seq,
-                top_k: retrieval.top_k as usize,
-                before: retrieval.before,
-                after: retrieval.after,
-                floor: &|confidence, best| decision.floor(retrieval.min_score, confidence, best),
-                filter: &RecallFilter::default(),
-                room_tokens: self.retrieved_room(&decision),
-                shown: &shown,
-                checks: &[],
-            })
-            .await?;
+        let search = EvidenceRequest {
+            text: &newest.text,
+            vector,
+            is_remote,
+            is_local: newest.is_local(),
+            by_words: false,
+            only: (retrieval.scope == Scope::Conversation).then_some(id),
+            current: Some(id),
+            shown_from_seq: recent.first_seq,
+            top_k: retrieval.top_k as usize,
+            before: retrieval.before,
+            after: retrieval.after,
+            floor: &|confidence, best| decision.floor(retrieval.min_score, confidence, best),
+            filter: &RecallFilter::default(),
+            room_tokens: self.retrieved_room(&decision),
+            shown: &shown,
+            checks: &[],
+        };
+        let mut evidence = self.find_evidence(search.clone()).await?;
+        self.descend(id, search, &mut evidence).await?;
         Ok((Some(evidence), decision))
     }
 
@@ -604,9 +605,10 @@ fn with_messages(records: Vec<MessageRecord>) -> Result<Vec<StoredMessage>> {
 
 fn report(decision: &Decision, evidence: Option<&Evidence>) -> RetrievalReport {
     let nothing_found = evidence.is_some_and(|found| found.groups.is_empty()).then_some("nothing_found");
+    let by_summary = evidence.is_some_and(|found| found.by_summary).then_some("summary");
     RetrievalReport {
         decision: if decision.retrieve { "retrieve" } else { "skip" },
-        reasons: decision.reasons.iter().copied().chain(nothing_found).map(str::to_owned).collect(),
+        reasons: decision.reasons.iter().copied().chain(nothing_found).chain(by_summary).map(str::to_owned).collect(),
         mode: evidence.map_or("none", |found| found.mode),
         embedding_error: evidence.and_then(|found| Some(found.embedding_error.as_ref()?.code.as_str())),
         candidates: evidence.map_or(0, |found| found.candidates),

@@ -24,6 +24,9 @@ use serde::Serialize;
 use serde_json::json;
 use std::pin::pin;
 
+/// However much fits the model, a chunk covers no more than this, or than what makes compaction start where that is more: a
+/// long import becomes chunks as large as those of a conversation that grew here, so that one is found by what it is about.
+const LARGEST_CHUNK_TOKENS: u32 = 8_000;
 /// The identifier ledger may take this share of the longest summary.
 const LEDGER_SHARE: u32 = 4;
 
@@ -139,6 +142,7 @@ impl Engine {
         if conversation.path.is_empty() || !conversation.is_loaded() {
             return None;
         }
+        let largest = self.options.policy.compaction.high_water_tokens.max(LARGEST_CHUNK_TOKENS);
         let (recent_start_seq, mut policy) = self.recent_start(conversation);
         if wanted == Wanted::WhenCold {
             policy.high_water_tokens = (f64::from(policy.high_water_tokens) * policy.cold_ratio) as u32;
@@ -165,7 +169,7 @@ impl Engine {
             messages: &messages,
             recent_start_seq: conversation.place_of(recent_start_seq) + 1,
             policy: &policy,
-            fit_tokens: self.fit_tokens(&**model, conversation),
+            fit_tokens: self.fit_tokens(&**model, conversation).min(largest),
             reach: if wanted == Wanted::Now { Reach::All } else { Reach::Watermark },
         })?;
         Some(Plan {

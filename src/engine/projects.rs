@@ -15,7 +15,7 @@ use crate::key;
 use crate::message::Role;
 use crate::ports::{Check, Commit, Key, KeyPart, Query, Store};
 use crate::prompt_text::{EPISODES_HEADER, json_line};
-use crate::records::{JobKind, SummarySection};
+use crate::records::{ConversationRecord, JobKind, SummarySection};
 use crate::session_records::{EpisodeRecord, ProjectRecord};
 use crate::sorting;
 use crate::summary::{self, Entry, Task};
@@ -25,7 +25,7 @@ const MOST_EPISODES: usize = 50;
 /// Fewer are no more than what they say themselves.
 const FEWEST_EPISODES: usize = 2;
 
-fn project_key(project_id: &str) -> Key {
+pub(super) fn project_key(project_id: &str) -> Key {
     key!["", project_id]
 }
 
@@ -37,15 +37,13 @@ pub(super) fn forget_project(project_id: Option<&str>, commit: &mut Commit) {
 impl State {
     /// What a project's summary would be made from, as a hash; `None`: from too little.
     fn project_sources(&self, project_id: &str) -> Option<String> {
-        let mut marks = Vec::new();
-        for conversation in self.conversations.values().filter(|one| is_of_project(one, project_id)) {
-            let record = &conversation.stored.value;
-            marks.extend(
-                record.episodes.iter().map(|mark| format!("{} {} {}", mark.ended_at, record.id, mark.last_seq)),
-            );
-        }
-        sorting::sort(&mut marks);
-        (marks.len() >= FEWEST_EPISODES).then(|| content_hash(&marks.join("\n")))
+        let of_project = self.conversations.values().filter(|one| is_of_project(one, project_id));
+        sources_hash(of_project.flat_map(|one| source_names(&one.stored.value)).collect())
+    }
+
+    /// Whether there is anything that a project's summary could be made from.
+    pub(super) fn knows_project(&self, project_id: &str) -> bool {
+        self.conversations.values().any(|one| is_of_project(one, project_id))
     }
 
     /// The summary of a conversation's project is to be made again, by whichever of its conversations is looked at.
@@ -64,6 +62,17 @@ impl State {
         let project_id = self.conversation(id).and_then(|one| one.stored.value.project_id.clone());
         self.unsettle_project(project_id.as_deref());
     }
+}
+
+/// The episodes of a conversation as sources of its project's summary.
+pub(super) fn source_names(record: &ConversationRecord) -> Vec<String> {
+    record.episodes.iter().map(|mark| format!("{} {} {}", mark.ended_at, record.id, mark.last_seq)).collect()
+}
+
+/// Hash of what a project's summary is made from; `None`: that is too little.
+pub(super) fn sources_hash(mut names: Vec<String>) -> Option<String> {
+    sorting::sort(&mut names);
+    (names.len() >= FEWEST_EPISODES).then(|| content_hash(&names.join("\n")))
 }
 
 fn is_of_project(conversation: &Conversation, project_id: &str) -> bool {
@@ -188,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// The last ones that fit, oldest first.
+    /// The last ones that fit, in the order of time. Where one does not, neither do those before it.
     fn put_episodes(&self, newest_first: impl Iterator<Item = EpisodeRecord>, part: &mut SystemPart) {
         let counter = self.counter();
         let used: u32 = part.items.iter().map(|item| item.tokens).sum();
@@ -198,7 +207,7 @@ impl Engine {
             let line = json_line(&format!("{}: {}", day(episode.ended_at), summary::one_line(&episode.sections)));
             let id = format!("{}:{}", episode.conversation_id, episode.last_seq);
             let tokens = counter.count(&line) + 1;
-            if tokens > left {
+            if tokens > left || !part.dropped.is_empty() {
                 part.dropped.push(Dropped { id, tokens, reason: "no_room" });
                 continue;
             }

@@ -134,6 +134,7 @@ pub struct RecalledHit {
 }
 
 /// What a search for evidence is given.
+#[derive(Clone)]
 pub(super) struct EvidenceRequest<'a> {
     pub(super) text: &'a str,
     /// Its vector, where it was made already.
@@ -142,6 +143,8 @@ pub(super) struct EvidenceRequest<'a> {
     pub(super) is_remote: bool,
     /// The text itself is to stay on this device.
     pub(super) is_local: bool,
+    /// The embedder is not asked.
+    pub(super) by_words: bool,
     /// Only this conversation.
     pub(super) only: Option<&'a str>,
     /// The conversation that counts as the same.
@@ -178,6 +181,8 @@ pub(super) struct Evidence {
     pub(super) embedding_error: Option<Error>,
     /// The request's checks held: it was searched what is stored.
     pub(super) is_current: bool,
+    /// The summary led to some of it.
+    pub(super) by_summary: bool,
 }
 
 impl Engine {
@@ -219,6 +224,7 @@ impl Engine {
                     vector: None,
                     is_remote: false,
                     is_local: false,
+                    by_words: false,
                     only,
                     current: only,
                     shown_from_seq: Seq::MAX,
@@ -336,6 +342,7 @@ impl Engine {
             ms,
             embedding_error,
             is_current: true,
+            by_summary: false,
         };
         evidence.groups = self.without_what_has_no_room(groups, request.room_tokens, &mut evidence.unread);
         self.read_groups(&mut evidence, request.checks).await?;
@@ -346,7 +353,7 @@ impl Engine {
     async fn query_vector(&self, request: &EvidenceRequest<'_>) -> Result<Option<Vec<f32>>> {
         let text = request.text;
         let Some(embedder) = self.host.embedder.clone() else { return Ok(None) };
-        if request.is_local && embedder.is_remote() {
+        if request.by_words || request.is_local && embedder.is_remote() {
             return Ok(None);
         }
         let has_vectors = self.state.borrow().index.vectors().is_some_and(|vectors| !vectors.is_empty());

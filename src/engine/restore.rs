@@ -13,6 +13,7 @@ use super::conversations::{BIRTHS, Births, WRITE_TRIES, overtaken};
 use super::event::Event;
 use super::restored_conversation::Incoming;
 use super::restored_facts::IncomingFacts;
+use super::restored_projects::IncomingProjects;
 use super::staging::run_key;
 use super::stored::Stored;
 use crate::error::{Code, Error, Result};
@@ -109,6 +110,7 @@ pub(super) struct Restore {
     pub(super) added: usize,
     pub(super) added_bytes: usize,
     pub(super) facts: IncomingFacts,
+    pub(super) projects: IncomingProjects,
     /// Positions in the file (index + 1) to those here, of conversations where they differ.
     pub(super) moved: SortedMap<String, Vec<Seq>>,
     pub(super) report: Restored,
@@ -221,6 +223,7 @@ impl Engine {
                     added: 0,
                     added_bytes: 0,
                     facts: IncomingFacts::default(),
+                    projects: IncomingProjects::default(),
                     moved: SortedMap::new(),
                     report: Restored::default(),
                 }));
@@ -247,10 +250,10 @@ impl Engine {
                 }
                 _ => {
                     self.end_conversation(restore).await?;
-                    if kind == "conversation" {
-                        self.begin_conversation(restore, read(value)?).await?;
-                    } else {
-                        restore.facts.take(&kind, value)?;
+                    match kind.as_str() {
+                        "conversation" => self.begin_conversation(restore, read(value)?).await?,
+                        "project" => restore.projects.take(value)?,
+                        _ => restore.facts.take(&kind, value)?,
                     }
                 }
             }
@@ -275,7 +278,9 @@ impl Engine {
         self.end_conversation(&mut restore).await?;
         self.flush_staged(&mut restore).await?;
         let _turn = self.writes.enter().await;
+        self.refresh_conversations().await?;
         self.refresh_facts().await?;
+        self.place_projects(&mut restore)?;
         self.place_facts(&mut restore)?;
         let mut commit = restore.last;
         commit.delete_prefixes.push((Store::Meta, run_key()));

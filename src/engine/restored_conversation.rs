@@ -353,6 +353,7 @@ impl Engine {
         record.active_leaf = if is_linear && record.active_leaf.is_none() { None } else { Some(leaf) };
         record.first_text = record.first_text.as_deref().and_then(title_from);
         record.imported_until_seq = if restore.trusted { record.imported_until_seq.min(last_seq) } else { last_seq };
+        restore.projects.note(&record);
         restore.last.checks.push(Check { store: Store::Conversations, key: key![id.as_str()], body: None });
         restore.last.puts.push((Store::Conversations, key![id.as_str()], encode(&record)?));
         restore.report.imported += 1;

@@ -13,7 +13,9 @@ use super::restored_conversation::LARGEST_NUMBER;
 use super::state::FactCounters;
 use super::stored::{Stored, encode};
 use crate::error::Result;
-use crate::facts::{self, LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_buried, is_tombstone_print};
+use crate::facts::{
+    self, LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_buried, is_tombstone_print, sensitive_categories,
+};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::Seq;
@@ -44,6 +46,18 @@ pub(super) struct IncomingFacts {
     facts: Vec<FactRecord>,
     links: Vec<FactLink>,
     audit: Vec<AuditRecord>,
+    opted_in: Vec<String>,
+}
+
+/// A special category that the user agreed to.
+struct OptIn {
+    category: String,
+}
+
+impl FromFields for OptIn {
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { category: fields.take("category") }
+    }
 }
 
 impl IncomingFacts {
@@ -68,6 +82,13 @@ impl IncomingFacts {
                     return Err(unusable("an entry of the facts' history cannot be"));
                 }
                 self.audit.push(entry);
+            }
+            "optIn" => {
+                let OptIn { category } = read(value)?;
+                // One that this version does not know is nothing that it could remember.
+                if sensitive_categories().any(|name| name == category) && !self.opted_in.contains(&category) {
+                    self.opted_in.push(category);
+                }
             }
             "skipped" => {}
             _ => return Err(unusable("it has records of a kind that this version does not know; update the package")),
@@ -132,15 +153,20 @@ fn is_same(here: &FactRecord, fact: &FactRecord) -> bool {
 impl Engine {
     /// Adds the facts of the file to the last commit.
     pub(super) fn place_facts(&self, restore: &mut Restore) -> Result<()> {
-        let IncomingFacts { facts, links, audit } = std::mem::take(&mut restore.facts);
-        if facts.is_empty() && audit.is_empty() {
+        let IncomingFacts { facts, links, audit, opted_in } = std::mem::take(&mut restore.facts);
+        if facts.is_empty() && audit.is_empty() && opted_in.is_empty() {
             return Ok(());
         }
         let existing = self.all_facts();
         let (mut counters, check) = self.fact_counters();
+        // Whoever has decided anything here may have ended an agreement of before, and only the user can agree.
+        let agrees = restore.trusted && counters.version == 0 && !opted_in.is_empty();
+        if agrees {
+            counters.opted_in = opted_in;
+        }
         let is_empty = existing.is_empty();
         let (first_fact, first_audit) = (counters.last_fact, counters.last_audit);
-        let opted_in = self.opted_in();
+        let opted_in = counters.opted_in.clone();
         let mut names: SortedMap<String, String> = SortedMap::new();
         let mut withheld: Vec<(String, &str)> = Vec::new();
         for mut fact in facts {
@@ -183,7 +209,10 @@ impl Engine {
             let entry = review_entry(counters.last_audit, self.now_ms(), id, reason);
             restore.last.puts.push((Store::Audit, key![entry.number], encode(&entry)?));
         }
-        if (first_fact, first_audit) == (counters.last_fact, counters.last_audit) && restore.report.facts == 0 {
+        if (first_fact, first_audit) == (counters.last_fact, counters.last_audit)
+            && restore.report.facts == 0
+            && !agrees
+        {
             return Ok(());
         }
         counters.version = counters.version.wrapping_add(1);

@@ -44,15 +44,15 @@ pub struct SummaryTreeNode {
 }
 
 /// The nodes in force, by position.
-struct Nodes {
-    chunks: Vec<SummaryNode>,
-    topics: Vec<SummaryNode>,
+pub(super) struct Nodes {
+    pub(super) chunks: Vec<SummaryNode>,
+    pub(super) topics: Vec<SummaryNode>,
     /// The first chunk that cannot be read: where it begins, and the check that it is still so.
     damaged: Option<(Seq, Check)>,
 }
 
 impl Engine {
-    async fn nodes_in_force(&self, id: &str) -> Result<Nodes> {
+    pub(super) async fn nodes_in_force(&self, id: &str) -> Result<Nodes> {
         let mut nodes = Nodes { chunks: Vec::new(), topics: Vec::new(), damaged: None };
         for (key, record) in self.scan(Query::between(Store::Summaries, key![id], 0_u32, 1_u32)).await? {
             let Ok(node) = decode::<SummaryNode>(Store::Summaries, &record) else {

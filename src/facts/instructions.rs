@@ -20,23 +20,29 @@ forward&conversation|forward&mails to|forward&emails to|forward every|upload&his
 post&history&to|include&history&url|include&link&every|add&link&every|add&link&always|append&to every|insert&every answer|\
 every answer&http|every reply&http|every response&http|every answer&link|every reply&link|every response&link|\
 always recommend|always link|always include the link|always approve|always buy|always mention|always promote|promote&in every|\
+guidelines&apply|your guidelines|my guidelines|content policy|ethical guidelines|ethics&disabled|must comply|comply with every|\
+forget everything you|hidden prompt|hidden messages|text above this|your instructions before|what were your instructions|\
+language model reading|if you are an ai|if you are a language model|follow the instructions below|real instructions|\
+ignore the rules|ignore my|jailbroken|god mode|unrestricted|never refuse|rules forbid|safety training|free of all rules|\
+no rules|never say that you cannot|no longer bound|bound by&polic|tell me the secret|disclose&confidential|chat history&url|\
+history&picture|render this image|memory&do not mention|\
 when the user says|if the user says|when the user asks|if the user asks|when the user replies|next time the user|\
 save to memory|save this to memory|save it to memory|save in memory|store in memory|store this in memory|add to memory|\
 add this to memory|update your memory|update memory|write to memory|remember forever|remember permanently|remember the following|\
 remember that the user|remember: the user|note to ai|note to the ai|note for the assistant|dear ai|attention ai|ai assistant must|\
 ai assistants must|assistant must|assistant should always|assistant will always|the assistant shall|instructions for the|\
 important instruction|hidden instruction|](javascript|<script|onerror=|![](|base64,|\
-ignoriere&anweisung|ignoriere&vorherige|ignoriere alle|vergiss&anweisungen|ohne nachfrage|ohne zu fragen|ohne rückfrage|\
+ohne einschränkungen|ohne jede einschränkung|ignoriere&anweisung|ignoriere&vorherige|ignoriere alle|vergiss&anweisungen|ohne nachfrage|ohne zu fragen|ohne rückfrage|\
 sag dem nutzer nicht|sage dem nutzer nicht|sende&verlauf|sende&daten an|schicke&verlauf|schicke&daten|regeln gelten nicht|\
 ist administrator|speichere&gedächtnis|merke dir dauerhaft|wenn der nutzer|in jeder antwort&link|empfiehl immer|empfehle immer|\
 ignora&instruccion|ignora&anterior|ignora todas|olvida&instrucciones|sin preguntar|sin confirmar|sin avisar|no le digas al usuario|\
 envía&historial|envia&historial|envía&datos|reglas no se aplican|es administrador|guarda&memoria|cuando el usuario|\
 en cada respuesta&enlace|recomienda siempre|ignore&instructions|ignorez&instruction|oublie&instructions|sans demander|\
 sans confirmation|ne dis pas à l utilisateur|envoie&historique|envoie&données|enregistre&mémoire|quand l utilisateur|\
-이전&지시|지시&무시|지침&무시|규칙&무시|모든&무시하|묻지 말고|묻지 않고|확인 없이|사용자에게 말하지|사용자에게 알리지|기록을&보내|대화를&보내|데이터를&보내|메모리에 저장|기억에 저장|사용자가&말하면|\
+제한이 없는|제한 없는|이전&지시|지시&무시|지침&무시|규칙&무시|모든&무시하|묻지 말고|묻지 않고|확인 없이|사용자에게 말하지|사용자에게 알리지|기록을&보내|대화를&보내|데이터를&보내|메모리에 저장|기억에 저장|사용자가&말하면|\
 모든 답변에&링크|항상 추천|관리자이며|관리자 권한|\
-以前の指示|指示を無視|指示は無視|ルールを無視|すべて無視|確認なし|確認せず|聞かずに|ユーザーに言わない|ユーザーに知らせ|履歴を&送|会話を&送|データを&送|メモリに保存|記憶に保存|ユーザーが&言ったら|\
-すべての回答に&リンク|常に推薦|常に勧め|管理者であり|管理者権限|忽略&指令|忽略&指示|忽略之前|忽略所有|不要告诉用户|无需确认|不用询问|发送&历史|发送&记录|保存到记忆|存入记忆|当用户说|总是推荐|管理员权限|\
+制限のない|以前の指示|指示を無視|指示は無視|ルールを無視|すべて無視|確認なし|確認せず|聞かずに|ユーザーに言わない|ユーザーに知らせ|履歴を&送|会話を&送|データを&送|メモリに保存|記憶に保存|ユーザーが&言ったら|\
+すべての回答に&リンク|常に推薦|常に勧め|管理者であり|管理者権限|没有任何限制|没有限制|忽略&指令|忽略&指示|忽略之前|忽略所有|不要告诉用户|无需确认|不用询问|发送&历史|发送&记录|保存到记忆|存入记忆|当用户说|总是推荐|管理员权限|\
 игнорируй&инструкц|игнорируй&предыдущ|не говори пользователю|без подтверждения|не спрашивая|отправь&истори|сохрани в память|\
 когда пользователь|всегда рекомендуй";
 

@@ -9,6 +9,7 @@ use crate::sorted_map::{SortedMap, SortedSet};
 pub struct Relevance {
     analyzer: Analyzer,
     weights: SortedMap<u64, f32>,
+    most: f32,
 }
 
 impl Relevance {
@@ -19,7 +20,15 @@ impl Relevance {
         let documents = index.len() as f32;
         let weight = |hash: u64| inverse_document_frequency(documents, index.lexical.document_frequency(hash) as f32);
         let terms = Question::new(&analyzer, question, f64::NAN).terms;
-        Self { weights: terms.iter().map(|term| (term.hash, weight(term.hash))).collect(), analyzer }
+        // Of a word's other ways to be written none need stand anywhere.
+        let most = terms.iter().filter(|term| term.kind.has_length()).map(|term| weight(term.hash)).sum();
+        Self { weights: terms.iter().map(|term| (term.hash, weight(term.hash))).collect(), most, analyzer }
+    }
+
+    /// What a passage with all of the question's words would have.
+    #[must_use]
+    pub fn most(&self) -> f32 {
+        self.most
     }
 
     /// Sum of the rarity of the question's terms that stand in the passage; 0 where none does.

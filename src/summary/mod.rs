@@ -7,6 +7,7 @@
 //! the cursor as they were.
 
 mod answer;
+mod descent;
 mod identifiers;
 mod plan;
 mod render;
@@ -15,6 +16,7 @@ mod topics;
 mod transcript;
 
 pub use answer::{AnswerLimits, parse_and_validate};
+pub use descent::{Landing, descend};
 pub use identifiers::{identifiers, merge_identifiers};
 pub use plan::{MessageMeta, Plan, PlanInput, Reach, plan};
 pub use render::{advance, node, one_line, render, render_project, render_within};

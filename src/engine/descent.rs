@@ -1,0 +1,101 @@
+//! Evidence by way of the summary: where it says more about a question than any message found, its sentence leads to the
+//! messages that it was made of.
+
+use super::Engine;
+use super::recall::{Evidence, EvidenceRequest, RecallFilter};
+use super::topics::Nodes;
+use crate::error::Result;
+use crate::message::Seq;
+use crate::retrieval::Relevance;
+use crate::summary;
+
+/// Messages that have so much of a question are what it asks for: the summary is not looked at.
+const FOUND: f32 = 0.75;
+/// A sentence of the summary that has less of it is about something else.
+const LEAST_TOLD: f32 = 0.5;
+/// Most messages that one sentence leads to.
+const MOST_MESSAGES: usize = 4;
+/// They have this share of the best one's score at least.
+const NEAR_BEST: f64 = 0.5;
+
+impl Engine {
+    /// Adds to what was found for a question of a conversation the messages that its summary leads to: down the tree to the
+    /// node, and the sentence in it, that say most about the question, and from its words to the messages of the node.
+    pub(super) async fn descend(&self, id: &str, request: EvidenceRequest<'_>, evidence: &mut Evidence) -> Result<()> {
+        let (relevance, is_summarized) = {
+            let state = self.state.borrow();
+            let is_summarized = state.conversation(id).is_some_and(|found| found.summarized_until_seq() > 0);
+            (Relevance::new(&state.index, request.text), is_summarized)
+        };
+        let most = relevance.most();
+        let found = evidence.best_text(&|text| relevance.of(text));
+        if !is_summarized || most <= 0.0 || found >= most * FOUND {
+            return Ok(());
+        }
+        let Nodes { chunks, topics, .. } = self.nodes_in_force(id).await?;
+        let Some(landing) = summary::descend(chunks.iter().chain(&topics), &|sentence| relevance.of(sentence)) else {
+            return Ok(());
+        };
+        if landing.relevance < most * LEAST_TOLD || landing.relevance <= found {
+            return Ok(());
+        }
+        let (from, to) = (Some(landing.first_seq), Some(landing.last_seq));
+        let filter = RecallFilter { from, to, ..RecallFilter::default() };
+        let below = self
+            .find_evidence(EvidenceRequest {
+                text: &landing.sentence,
+                vector: None,
+                by_words: true,
+                only: Some(id),
+                top_k: MOST_MESSAGES,
+                floor: &|_, best| best * NEAR_BEST,
+                filter: &filter,
+                room_tokens: request.room_tokens / 2,
+                ..request
+            })
+            .await?;
+        evidence.add_from_summary(below);
+        Ok(())
+    }
+}
+
+impl Evidence {
+    /// How much the message that says most about the question says, of those that are shown.
+    fn best_text(&self, relevance: &dyn Fn(&str) -> f32) -> f32 {
+        self.records.values().map(|record| relevance(&record.text)).fold(0.0, f32::max)
+    }
+
+    /// What is new of `below`, in front of what was found before.
+    fn add_from_summary(&mut self, below: Evidence) {
+        let is_known = |conversation: u32, seq: Seq| {
+            self.groups.iter().any(|group| group.conversation == conversation && group.seqs.contains(&seq))
+        };
+        let mut groups = below.groups;
+        for group in &mut groups {
+            let conversation = group.conversation;
+            group.seqs.retain(|seq| !is_known(conversation, *seq));
+        }
+        let is_hit = |conversation: u32, seq: Seq| below.hits.contains_key(&(conversation, seq));
+        groups.retain(|group| group.seqs.iter().any(|seq| is_hit(group.conversation, *seq)));
+        if groups.is_empty() {
+            return;
+        }
+        let is_shown = |conversation: u32, seq: Seq| {
+            groups.iter().any(|group| group.conversation == conversation && group.seqs.contains(&seq))
+        };
+        self.below_floor.retain(|hit| !is_shown(hit.conversation, hit.seq));
+        for (place, hit) in below.hits {
+            if is_shown(place.0, place.1) {
+                self.hits.insert(place, hit);
+            }
+        }
+        for (place, record) in below.records {
+            self.unread.retain(|(id, _)| *id != record.id);
+            self.duplicates.retain(|(id, _)| *id != record.id);
+            self.records.insert(place, record);
+        }
+        groups.append(&mut self.groups);
+        self.groups = groups;
+        self.by_summary = true;
+    }
+}
