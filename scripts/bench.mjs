@@ -1,7 +1,7 @@
 // `npm run bench`: what the built package costs in Chromium, in tables. bench/README.md names the options.
 
 import { cpus, loadavg } from "node:os";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { drawCurve } from "../bench/curve.mjs";
 import { OWN_VECTORS, OWN_WORDS, PEER_VECTORS, PEER_WORDS, runHybrid, runVectors, runWords } from "../bench/index-run.mjs";
@@ -10,9 +10,9 @@ import { tables } from "../bench/tables.mjs";
 import { runWholeEngine } from "../bench/whole-engine-run.mjs";
 import { build } from "./build.mjs";
 import { dataFolder } from "./serve.mjs";
-import { Stop, main } from "./toolchain.mjs";
+import { ROOT, Stop, main } from "./toolchain.mjs";
 
-const PARTS = ["package", "words", "vectors", "hybrid"];
+const PARTS = ["package", "words", "vectors", "hybrid", "cost"];
 const REAL_ROWS = 40_000;
 /** Messages of `--corpus` are cut to about so many characters. */
 const MESSAGE_CHARACTERS = 150;
@@ -36,6 +36,7 @@ function readOptions() {
     packageSizes: numbers(sizes ?? "1000,10000"), indexSizes: numbers(sizes ?? "10000").filter((size) => size >= 5_000),
     vectorSizes: numbers(option("vectors", all ? "100000" : "10000")),
     repeats: Number(option("repeats", "5")), queries: Number(option("queries", "200")), limitMs: Number(option("limit", "1800")) * 1_000, opens: Number(option("opens", "5")),
+    turns: Number(option("turns", "600")),
     modes: option("modes", "hybrid,words").split(","), engines: option("engines", undefined)?.split(","), corpus: option("corpus", undefined), out: option("out", undefined), curve: option("curve", undefined),
   };
 }
@@ -48,7 +49,12 @@ async function bench() {
   const say = (text) => console.error(`- ${text}`);
   const has = (part) => options.parts.includes(part);
   if (has("package")) await build();
-  if (options.parts.some((part) => part !== "package")) await buildIndexes();
+  const costs = has("cost") ? await measureCosts(options, say) : undefined;
+  if (options.parts.every((part) => part === "cost")) {
+    log(options.json ? JSON.stringify(costs.reports, undefined, 2) : costs.text);
+    return;
+  }
+  if (options.parts.some((part) => !["package", "cost"].includes(part))) await buildIndexes();
   if (options.peers) await installPeers();
   const chosen = (own, peers) => [...own, ...(options.peers ? peers : [])].filter((name) => options.engines === undefined || options.engines.includes(name));
   const words = has("words") ? chosen(OWN_WORDS, PEER_WORDS) : [];
@@ -75,7 +81,22 @@ async function bench() {
   report.load.push(loadavg()[0]);
   save();
   if (options.curve !== undefined && has("package")) writeFileSync(options.curve, drawCurve(report.package.filter(({ mode }) => mode === options.modes[0])));
-  log(options.json ? JSON.stringify(report, undefined, 2) : tables(report));
+  if (costs !== undefined) report.cost = costs.reports;
+  save();
+  log(options.json ? JSON.stringify(report, undefined, 2) : `${tables(report)}${costs === undefined ? "" : `\n### Cost\n\n${costs.text}\n`}`);
+}
+
+/** Without a browser: the built package in Node. */
+async function measureCosts({ turns }, say) {
+  if (!existsSync(join(ROOT, "dist/index.js"))) throw new Stop("The package is not built: npm run build first.");
+  const { runCost } = await import("../bench/cost/cost-run.mjs");
+  const { costTables } = await import("../bench/cost/cost-tables.mjs");
+  const reports = [];
+  for (const settings of [{ pauseEvery: 0 }, { pauseEvery: 10 }, { pauseEvery: 0, extract: true }]) {
+    say(`cost of ${turns} turns: ${JSON.stringify(settings)}`);
+    reports.push(await runCost({ turns, ...settings, say }));
+  }
+  return { reports, text: costTables(reports) };
 }
 
 /** Real vectors where they are, made-up ones beyond. */

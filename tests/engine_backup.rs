@@ -265,8 +265,9 @@ fn what_may_not_be_remembered_here_is_in_no_context_from_the_moment_of_the_resto
             engine.add_fact(NewFact { fact: fact.into(), ..NewFact::default() }).await.unwrap();
         }
         let (lines, _) = exported(&engine).await;
-        // Written by a version whose rules did not know it.
-        let lines: Vec<String> = lines.iter().map(|line| line.replace("Likes tea", "password is hunter2")).collect();
+        // Written by a version whose rules did not know it, and that did not write what was agreed to.
+        let lines = lines.iter().filter(|line| !line.contains("\"optIn\""));
+        let lines: Vec<String> = lines.map(|line| line.replace("Likes tea", "password is hunter2")).collect();
         let seen = async |target: &Engine| {
             let facts = target.list_facts(FactFilter::default()).await.unwrap();
             facts.into_iter().map(|fact| fact.status).collect::<Vec<_>>()
