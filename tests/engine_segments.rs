@@ -409,7 +409,7 @@ fn damages() -> Vec<(&'static str, Damage)> {
         ("no JSON", |disk| change(disk, Store::Segments, &|record| record.body = "{".into())),
         ("another analyzer", |disk| {
             change(disk, Store::Segments, &|record| {
-                record.body = host::changed(&record.body, "analyzer/", "analyzer/x")
+                record.body = host::changed(&record.body, "analyzer/", "analyzer/x");
             });
         }),
         ("another embedder", |disk| {
