@@ -67,9 +67,9 @@ fn recalls(index: &MessageIndex, language: usize, dress: &dyn Fn(&str) -> String
     sums.map(|sum| 100.0 * sum / questions.len() as f64)
 }
 
-/// How far a language may be below English, in points, at rank 1, 5 and 10. The goal is 5 points of recall at 10; at 1
-/// mostly the message that asks stands before the one that answers.
-const MARGINS: [f64; 3] = [20.0, 5.0, 5.0];
+/// How far a language may be below English, in points, at rank 1, 5 and 10: in a store of its own, and where the same chat
+/// in four other languages competes.
+const MARGINS: [[f64; 3]; 2] = [[5.0; 3], [12.0, 5.0, 5.0]];
 
 #[test]
 fn each_language_finds_as_much_as_english() {
@@ -84,9 +84,9 @@ fn each_language_finds_as_much_as_english() {
         let (alone, among) = (recalls(&index, language, &str::to_owned), recalls(&together, language, &str::to_owned));
         println!("{name:9} R@1, 5, 10 alone {alone:.1?}, in one store with the others {among:.1?}");
         let (english_alone, english_among) = *english.get_or_insert((alone, among));
-        for cut in 0..MARGINS.len() {
-            assert!(alone[cut] >= english_alone[cut] - MARGINS[cut], "{name} {alone:?}");
-            assert!(among[cut] >= english_among[cut] - MARGINS[cut], "{name} {among:?}");
+        for cut in 0..3 {
+            assert!(alone[cut] >= english_alone[cut] - MARGINS[0][cut], "{name} {alone:?}");
+            assert!(among[cut] >= english_among[cut] - MARGINS[1][cut], "{name} {among:?}");
         }
     }
 }
