@@ -58,7 +58,7 @@ async function lint() {
 }
 
 async function testRust() {
-  await counted("cargo", ["test", "--workspace", "--features", "tiktoken,instant-distance", ...quiet()], {}, countCargo);
+  await counted("cargo", ["test", "--workspace", "--no-fail-fast", "--features", "tiktoken,instant-distance", ...quiet()], {}, countCargo);
 }
 
 async function testJs() {

@@ -11,7 +11,7 @@ import { TEXT } from "./shared/text.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = join(here, "../..");
-const QUIET = ["--no-audit", "--no-fund", "--no-progress", "--ignore-scripts", "--loglevel=error"];
+const QUIET = ["--no-engine-strict", "--no-audit", "--no-fund", "--no-progress", "--ignore-scripts", "--loglevel=error"];
 const COMMAND_MS = 300_000;
 const START_MS = 120_000;
 const JOB_MS = 90_000;
