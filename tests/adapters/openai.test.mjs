@@ -274,13 +274,14 @@ test("a whole turn: context out, answer in, in a memory whose model is the same 
 
 test("a memory whose model and embedder are behind the address: a busy server is waited for, a wrong key is told", async () => {
   const summary = { goal: ["Ship the importer"], confirmed: ["The importer listens on 8471"], decisions: [], constraints: [], failed: [], open: [], next: [], identifiers: ["8471"] };
-  let isBusy = true;
+  const refused = new Set();
   let key = "";
   const server = await serve(({ path, headers, body }) => {
     key = headers.authorization;
     if (key !== `Bearer ${KEY}`) return { status: 401, json: { error: { code: "invalid_api_key", message: WORDS } } };
-    isBusy = !isBusy;
-    if (!isBusy) return { status: 429, headers: { "retry-after-ms": "1" }, json: {} };
+    // Everything is refused once, whatever else is asked meanwhile.
+    const request = `${path} ${JSON.stringify(body)}`;
+    if (!refused.has(request)) return (refused.add(request), { status: 429, headers: { "retry-after-ms": "1" }, json: {} });
     if (path.endsWith("/embeddings")) return { json: { data: body.input.map((_, index) => ({ index, embedding: [1, index] })) } };
     return { events: completion([JSON.stringify(summary)]) };
   });

@@ -1,7 +1,7 @@
 // The profile of a real browser is really damaged between two runs, in both of Chromium's ways of storing IndexedDB: every
 // damage is found, named and counted, what can be read is read, and going on is the app's word.
 import assert from "node:assert/strict";
-import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readdirSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -100,6 +100,12 @@ const find = (profile, pattern) => {
 };
 const log = (profile) => find(profile, /\.log$/);
 const database = (profile) => filesOf(profile)[0];
+/** Where, from the middle on, a message's own text begins: by its hash a change of it is always noticed. */
+function messageAt({ path, size }) {
+  const at = readFileSync(path).indexOf('"raw":"', Math.floor(size / 2));
+  assert.ok(at > 0, "no message lies behind the middle of the file");
+  return at + 16;
+}
 const halve = ({ path, size }) => truncateSync(path, Math.floor(size / 2));
 const removeFolder = (profile) => rmSync(databaseFolder(profile), { recursive: true });
 
@@ -113,7 +119,7 @@ const DAMAGES = {
     "folder removed": [removeFolder, ["removed"]],
   },
   sqlite: {
-    "64 bytes in the middle changed": [(profile) => overwrite(database(profile).path, Math.floor(database(profile).size / 2), garbage), ["damaged", "truncated"]],
+    "64 bytes of a message in the middle changed": [(profile) => overwrite(database(profile).path, messageAt(database(profile)), garbage), ["damaged", "truncated"]],
     "file cut to half": [(profile) => halve(database(profile)), ["truncated", "damaged", "removed", "unreadable"]],
     "first 100 bytes zeroed": [(profile) => overwrite(database(profile).path, 0, Buffer.alloc(100)), ["removed"]],
     "file emptied": [(profile) => truncateSync(database(profile).path), ["removed"]],
