@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { optimise } from "../scripts/build.mjs";
 import { serve } from "../scripts/serve.mjs";
-import { ROOT, TOOLS, ensureChromium, run, step, targetDirectory } from "../scripts/toolchain.mjs";
+import { ROOT, TOOLS, ensureChromium, installPackages, run, step, targetDirectory } from "../scripts/toolchain.mjs";
 import { watchWorkerHeap } from "./heap.mjs";
 
 const BENCH = join(ROOT, "bench");
@@ -22,9 +22,10 @@ const HEADERS = {
 
 /** The peers' packages, from the lock file of this folder. */
 export function installPeers() {
-  return step("Install the benchmark's peers", { inputs: ["bench/package-lock.json"], outputs: ["bench/node_modules/.package-lock.json"] }, () =>
-    run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: BENCH, advice: "The peers could not be installed: run without --peers, or check the network." }),
-  );
+  return installPackages("bench", {
+    name: "Install the benchmark's peers",
+    advice: "The peers could not be installed: run without --peers, or check the network.",
+  });
 }
 
 /** The engine's indexes in WebAssembly, built with the profile of the engine. */

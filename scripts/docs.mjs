@@ -5,18 +5,16 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "./build.mjs";
 import { portFromEnvironment, serve } from "./serve.mjs";
-import { ROOT, main, run, say, step } from "./toolchain.mjs";
+import { ROOT, installPackages, main, say } from "./toolchain.mjs";
 
 const FOLDER = "docs/dist";
 
 /** typedoc and the Markdown reader, from the lock file of docs/site. */
 export function ensureDocsPackages() {
-  return step("Install what makes the documentation", { inputs: ["docs/site/package-lock.json"], outputs: ["docs/site/node_modules/.package-lock.json"] }, () =>
-    run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
-      cwd: join(ROOT, "docs/site"),
-      advice: "What makes the documentation could not be installed. Check the network and run the same command again.",
-    }),
-  );
+  return installPackages("docs/site", {
+    name: "Install what makes the documentation",
+    advice: "What makes the documentation could not be installed. Check the network and run the same command again.",
+  });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

@@ -101,6 +101,19 @@ export async function ensurePackages() {
   );
 }
 
+/**
+ * The packages of a folder's own lock file, installed where they are missing or older than it; no script of theirs is run.
+ *
+ * @param {string} folder with a package.json and a package-lock.json, from the project's root
+ * @param {{ name: string, advice: string, arguments?: string[] }} options `name`: of the step; `advice`: how to go on when
+ * it fails; `arguments`: further ones of npm
+ */
+export function installPackages(folder, { name, advice, arguments: further = [] }) {
+  return step(name, { inputs: [`${folder}/package-lock.json`], outputs: [`${folder}/node_modules/.package-lock.json`] }, () =>
+    run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", ...further], { cwd: join(ROOT, folder), advice }),
+  );
+}
+
 /** Cargo and the wasm target. */
 export async function ensureRust() {
   if (output("cargo", ["--version"]) === undefined) {

@@ -202,15 +202,10 @@ impl Rows {
 
     /// [`Rows::scan`] of rows that lie anywhere.
     pub(super) fn scan_apart(&self, query: &Query, rows: &[u32], accept: &dyn Fn(u32) -> bool, top: &mut Top) {
-        self.similarities(query, rows, &mut |row, similarity| {
-            if similarity >= top.floor() && accept(row) {
-                top.offer(Scored { similarity, id: self.id(row), row });
-            }
-        });
+        self.similarities(query, rows, &mut |row, similarity| self.offer(row, similarity, accept, top));
     }
 
-    /// Compares the query with each of the rows exactly (as far as quantisation goes). Whether a row is accepted is asked
-    /// last, of those that would be kept.
+    /// Compares the query with each of the rows exactly (as far as quantisation goes).
     pub(super) fn scan(
         &self,
         query: &Query,
@@ -219,10 +214,15 @@ impl Rows {
         top: &mut Top,
     ) {
         for row in rows {
-            let similarity = self.similarity(query, row);
-            if similarity >= top.floor() && accept(row) {
-                top.offer(Scored { similarity, id: self.id(row), row });
-            }
+            self.offer(row, self.similarity(query, row), accept, top);
+        }
+    }
+
+    /// Whether a row is accepted is asked last, of those that would be kept.
+    #[inline]
+    fn offer(&self, row: u32, similarity: f32, accept: &dyn Fn(u32) -> bool, top: &mut Top) {
+        if similarity >= top.floor() && accept(row) {
+            top.offer(Scored { similarity, id: self.id(row), row });
         }
     }
 
@@ -235,7 +235,7 @@ impl Rows {
     }
 
     /// Reads something of each memory line of the rows. These reads do not wait for one another; in the middle of a
-    /// comparison each would be waited for, which takes twice as long.
+    /// comparison each would be waited for.
     fn fetch(&self, rows: &[u32]) {
         let mut all = 0;
         for row in rows {

@@ -4,20 +4,19 @@
 import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ROOT, main, run, step } from "../../scripts/toolchain.mjs";
+import { ROOT, installPackages, main } from "../../scripts/toolchain.mjs";
 
 const FOLDER = "tests/integrations";
 
 /** The libraries of the lockfile, and the package as it is built now. */
 export async function setUp() {
   const modules = join(ROOT, FOLDER, "node_modules");
-  await step("Install the libraries of the integrations' tests", { inputs: [`${FOLDER}/package-lock.json`], outputs: [`${FOLDER}/node_modules/.package-lock.json`] }, () =>
+  await installPackages(FOLDER, {
+    name: "Install the libraries of the integrations' tests",
+    advice: "The libraries that the integrations are tested with could not be installed. Check the network and run the same command again.",
     // Some ask for a newer Node than these tests need: what is strict here must not be there.
-    run("npm", ["ci", "--no-engine-strict", "--ignore-scripts", "--no-audit", "--no-fund"], {
-      cwd: join(ROOT, FOLDER),
-      advice: "The libraries that the integrations are tested with could not be installed. Check the network and run the same command again.",
-    }),
-  );
+    arguments: ["--no-engine-strict"],
+  });
   const beside = join(modules, "throughline.new");
   rmSync(beside, { recursive: true, force: true });
   mkdirSync(beside, { recursive: true });
