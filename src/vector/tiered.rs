@@ -16,7 +16,7 @@ const EF_SEARCH: usize = 100;
 const RESCORE_MIN: usize = 600;
 const RESCORE_MAX: usize = 1_000;
 /// Candidates by code for each row wanted, at least.
-const RESCORE_PER_FOUND: usize = 3;
+const RESCORE_PER_FOUND: usize = 4;
 /// Rows of which a filter is asked to learn how many it lets through.
 const SAMPLE_ROWS: u32 = 256;
 /// Up to so many rows a filter is asked of each.
