@@ -50,6 +50,13 @@ export default typescript.config(
   {
     files: ["**/*.mjs"],
     languageOptions: { globals: nodeGlobals },
-    rules: { eqeqeq: "error", "max-lines": ["error", { max: 400 }] },
+    rules: {
+      eqeqeq: "error",
+      "max-lines": ["error", { max: 400 }],
+      "no-restricted-syntax": ["error", {
+        selector: "CallExpression[callee.property.name='waitForFunction'] > ArrowFunctionExpression[async=true]",
+        message: "waitForFunction takes a promise for true; use eventually() of tests/e2e/browser.mjs.",
+      }],
+    },
   },
 );

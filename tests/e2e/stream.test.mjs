@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
 import { serve } from "../../scripts/serve.mjs";
-import { launchBrowser } from "./browser.mjs";
+import { eventually, launchBrowser } from "./browser.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Longer than a writer may be silent. */
@@ -67,7 +67,7 @@ test("a page that goes away in the middle leaves what arrived, aborted once it w
     }
   });
   const asked = ["complete", "Tell me a story"];
-  await page.waitForFunction(async () => (await globalThis.look())[1][1] === "Once upon a time");
+  await eventually(page, async () => (await globalThis.look())[1][1] === "Once upon a time");
 
   // Another page, whose clock is far ahead, sees that the writer holds its lock.
   const other = await openPage();

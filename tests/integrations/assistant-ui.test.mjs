@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { createAssistantStream } from "assistant-stream";
 import { createMemory, isMemoryError, memoryStorage } from "throughline";
 import { threadHistory, threadList } from "throughline/assistant-ui";
+import { eventually } from "../e2e/browser.mjs";
 import { assertQuiet, openSite } from "./site.mjs";
 
 let site;
@@ -27,7 +28,7 @@ test("a thread is stored as it is said, with its branches, and is there again wh
     return composer.send();
   });
   await shows(page, "user: Good day", "assistant: Heard: Good day");
-  await page.waitForFunction(async () => (await memory.history("thread", { all: true })).length === 4);
+  await eventually(page, async () => (await memory.history("thread", { all: true })).length === 4);
   const found = await page.evaluate(() => memory.recall("good day", { topK: 1, before: 0, after: 0 }));
   assert.equal(found[0].conversationId, "thread");
   // Another mount, as after a reload: the shown branch and the other one.
