@@ -7,6 +7,10 @@ import { ROOT, step } from "./toolchain.mjs";
 /** Addresses under which the demo finds the package's entries. */
 const ENTRIES = {
   throughline: "/throughline/index.js",
+  "throughline/anthropic": "/throughline/adapters/anthropic.js",
+  "throughline/client": "/throughline/client/index.js",
+  "throughline/gemini": "/throughline/adapters/gemini.js",
+  "throughline/openai": "/throughline/adapters/openai.js",
   "throughline/static-embedder": "/throughline/static-embedder.js",
 };
 

@@ -44,7 +44,7 @@ async function build(workspace: Workspace, question: string, evidence: readonly 
   const request = { conversationId: conversation.id, question, window, reserve, retrieval, system, format: "openai" as const };
   const context = await memory.buildContext(request);
   const sections = readSections(context.receipt);
-  workspace.inquiry = { conversationId: conversation.id, question, evidence, context, sections, answer: null };
+  workspace.inquiry = { conversationId: conversation.id, question, evidence, request, context, sections, answer: null };
   workspace.changed("inquiry");
 }
 

@@ -1,4 +1,4 @@
-/** One piece of the context: closed a line, open the messages themselves and why they are there. */
+/** One piece of the context: closed a line, open the messages themselves and why they are there; or the open part alone. */
 
 import type { Scores } from "throughline";
 import { button, element, fill } from "./element.ts";
@@ -10,7 +10,7 @@ import { messagesOf } from "./placement.ts";
 import { reasonWords } from "./reasons.ts";
 import type { ShownItem } from "./receipt-view.ts";
 import { visibleLine, visibleText, wordsToMark } from "./visible-text.ts";
-import { formatNumber, humanise } from "./wording.ts";
+import { formatCount, formatNumber, humanise } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
 
 const SIGNALS: readonly [keyof Scores, string][] = [
@@ -29,13 +29,7 @@ export function contextItem(
   goTo: (seq: number) => void,
   isOpen: boolean,
 ): HTMLElement {
-  const words = section === "retrieved" ? wordsToMark(inquiry.question) : [];
-  const held = messagesOf(item, inquiry.conversationId, workspace.messages);
-  const hit = hitOf(item, held, words);
-  const body = element("div", { class: "item-body" });
-  const title = element("span", { class: "item-title" }, titleOf(item, hit, inquiry));
-  if (item.kind === "fact") void nameFact(title, item.id, workspace);
-  if (isElsewhere(item, inquiry)) void nameElsewhere(title, item, workspace, words);
+  const { body, fillBody, title } = parts(item, section, inquiry, workspace, goTo);
   const details = element(
     "details",
     { class: "item", "data-item": item.id, "data-kind": item.kind },
@@ -48,6 +42,35 @@ export function contextItem(
     ),
     body,
   );
+  details.addEventListener("toggle", fillBody);
+  if (isOpen) {
+    details.open = true;
+    fillBody();
+  }
+  return element("li", {}, details);
+}
+
+/** An item laid open: its line as a heading, and everything about it. */
+export function openItem(item: ShownItem, section: string, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+  const { body, fillBody, title } = parts(item, section, inquiry, workspace, goTo);
+  fillBody();
+  return element("div", { class: "open-item", "data-item": item.id },
+    element("p", { class: "open-item-head" }, title, element("span", { class: "item-tokens" }, formatCount(item.tokens, "token"))), body);
+}
+
+/** Its line, and its body, which is filled when it is to be seen. */
+function parts(item: ShownItem, section: string, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): {
+  title: HTMLElement;
+  body: HTMLElement;
+  fillBody: () => void;
+} {
+  const words = section === "retrieved" ? wordsToMark(inquiry.question) : [];
+  const held = messagesOf(item, inquiry.conversationId, workspace.messages);
+  const hit = hitOf(item, held, words);
+  const body = element("div", { class: "item-body" });
+  const title = element("span", { class: "item-title" }, titleOf(item, hit, inquiry));
+  if (item.kind === "fact") void nameFact(title, item.id, workspace);
+  if (isElsewhere(item, inquiry)) void nameElsewhere(title, item, workspace, words);
   const fillBody = (): void => {
     if (body.childElementCount > 0) return;
     fill(body, why(item, held), signals(item.scores));
@@ -58,12 +81,7 @@ export function contextItem(
         if (hit) body.append(button("Show in the conversation", () => goTo(hit.seq), { class: "link" }));
       });
   };
-  details.addEventListener("toggle", fillBody);
-  if (isOpen) {
-    details.open = true;
-    fillBody();
-  }
-  return element("li", {}, details);
+  return { title, body, fillBody };
 }
 
 /** Puts the fact's words in place of its id; a fact that was forgotten since keeps the id. */
@@ -101,8 +119,13 @@ function why(item: ShownItem, held: readonly ShownMessage[]): HTMLElement {
     { class: "why" },
     element("b", {}, "Why it is here: "),
     `${reasonWords(item.reason)}. `,
-    element("span", { class: "fine" }, `${span}, ${formatNumber(item.tokens)} tokens.`),
+    element("span", { class: "fine" }, `${span}, ${formatCount(item.tokens, "token")}. Rule: `, element("code", {}, item.reason), `.${shortenedWords(item)}`),
   );
+}
+
+/** Of a message that is shown in part. */
+function shortenedWords({ reduced }: ShownItem): string {
+  return reduced ? ` Shortened from ${formatNumber(reduced.from)} to ${formatNumber(reduced.to)} tokens.` : "";
 }
 
 function signals(scores: Scores | undefined): HTMLElement | null {

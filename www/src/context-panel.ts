@@ -1,11 +1,15 @@
 /** The built context: how the window is used, what is in it and why, what was left out, and the exact prompt. */
 
 import { contextBar } from "./context-bar.ts";
-import { contextItem } from "./context-item.ts";
+import { contextChangeView } from "./context-change.ts";
+import { contextItem, openItem } from "./context-item.ts";
+import { leftOutView } from "./context-left-out.ts";
+import { contextMap } from "./context-map.ts";
+import type { Piece } from "./context-pieces.ts";
 import { contextSettings } from "./context-settings.ts";
 import { element, fill } from "./element.ts";
 import { promptView } from "./prompt-view.ts";
-import { reasonSentence, reasonWords } from "./reasons.ts";
+import { reasonSentence } from "./reasons.ts";
 import { foundItems, type ShownSection } from "./receipt-view.ts";
 import { sectionLook } from "./sections.ts";
 import { visibleLine } from "./visible-text.ts";
@@ -20,11 +24,14 @@ export function contextPanel(root: HTMLElement, workspace: Workspace, goTo: (seq
   const shown = element("div", { class: "context" });
   root.append(shown, contextSettings(workspace));
   let last: Inquiry | null = null;
+  let before: Inquiry | null = null;
   const update = (): void => {
     const { inquiry } = workspace;
     if (inquiry && inquiry === last) return;
+    // The same question with another setting is compared with the question before, too.
+    if (last && last.question !== inquiry?.question) before = last;
     last = inquiry;
-    fill(shown, inquiry ? built(inquiry, workspace, goTo) : nothingYet());
+    fill(shown, inquiry ? built(inquiry, before, workspace, goTo) : nothingYet());
   };
   workspace.subscribe(["inquiry"], update);
   update();
@@ -44,16 +51,21 @@ function nothingYet(): HTMLElement {
   );
 }
 
-function built(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+function built(inquiry: Inquiry, before: Inquiry | null, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
   const { receipt } = inquiry.context;
-  const sections = element("div", { class: "sections" });
-  const show = (name: string): void => {
-    const section = sections.querySelector<HTMLDetailsElement>(`details[data-section="${CSS.escape(name)}"]`);
-    if (!section) return;
-    section.open = true;
-    section.querySelector("summary")?.focus();
-    section.scrollIntoView({ block: "nearest" });
+  const chosen = element("div", { class: "chosen-piece", id: "chosen-piece", "aria-live": "polite" },
+    element("p", { class: "fine" }, "Click a piece of the bar, or step through it with the arrow keys."));
+  const choose = ({ items, section }: Piece): void => {
+    const [only, ...others] = items;
+    if (!only) return;
+    const head = element("p", { class: "chosen-head", "data-section": section },
+      element("span", { class: "swatch", "data-section": section, "aria-hidden": true }),
+      element("b", {}, sectionLook(section).label), others.length > 0 ? ` ${formatCount(items.length, "piece")}` : "");
+    fill(chosen, head, others.length === 0
+      ? openItem(only, section, inquiry, workspace, goTo)
+      : element("ul", { class: "items" }, ...items.map((item) => contextItem(item, section, inquiry, workspace, goTo, false))));
   };
+  const sections = element("div", { class: "sections" });
   fill(sections, ...inquiry.sections.filter((section) => section.tokens > 0 || section.dropped.length > 0)
     .map((section) => sectionView(section, inquiry, workspace, goTo)));
   return element(
@@ -61,13 +73,16 @@ function built(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => vo
     {},
     element("p", { class: "context-question" }, visibleLine(inquiry.question)),
     totals(inquiry),
-    contextBar(receipt, show),
+    contextBar(inquiry.context, inquiry.sections, chosen, choose),
+    contextMap(inquiry, workspace, goTo),
     retrievalNote(inquiry),
     receipt.repairs.length > 0 ? element("p", { class: "fine" }, `${formatCount(receipt.repairs.length, "repair")}: ${receipt.repairs
       .map(repairWords).join("; ")}`) : null,
     element("h3", {}, "What is in it"),
     sections,
-    promptView(inquiry.context),
+    leftOutView(inquiry.sections, workspace.messages),
+    contextChangeView(before, inquiry, workspace.messages),
+    promptView(inquiry, workspace),
   );
 }
 
@@ -125,7 +140,6 @@ function sectionView(section: ShownSection, inquiry: Inquiry, workspace: Workspa
     ),
     element("p", { class: "fine" }, `${look.about} ${section.cap > 0 ? `At most ${formatNumber(section.cap)} tokens.` : ""}`),
     items,
-    leftOut(section, workspace),
   );
   // Built when opened: the recent section alone can hold a hundred messages.
   const best = foundItems(inquiry.sections)[0];
@@ -140,24 +154,4 @@ function sectionView(section: ShownSection, inquiry: Inquiry, workspace: Workspa
     fillItems();
   }
   return details;
-}
-
-function leftOut({ dropped }: ShownSection, { messages }: Workspace): HTMLElement | null {
-  if (dropped.length === 0) return null;
-  const tokens = dropped.reduce((sum, drop) => sum + drop.tokens, 0);
-  return element(
-    "details",
-    { class: "left-out" },
-    element("summary", {}, `Left out: ${formatCount(dropped.length, "piece")}, ${formatCount(tokens, "token")}`),
-    element("ul", {}, ...dropped.slice(0, 100).map((drop) =>
-      element("li", {}, `${named(drop, messages)}, ${formatCount(drop.tokens, "token")}: ${reasonWords(drop.reason)}`))),
-    dropped.length > 100 ? element("p", { class: "fine" }, `and ${dropped.length - 100} more`) : null,
-  );
-}
-
-/** What was left out, by its number in this conversation where it is a message of it. */
-function named({ id, reason }: ShownSection["dropped"][number], messages: Workspace["messages"]): string {
-  const message = messages.find((candidate) => candidate.id === id);
-  if (!message) return visibleLine(id);
-  return reason === "outside_window" ? `Everything up to message ${message.seq}` : `Message ${message.seq}`;
 }

@@ -1,6 +1,6 @@
 /** What the page's state is made of. */
 
-import type { Context } from "throughline";
+import type { BuildContextRequest, Context } from "throughline";
 import type { ShownSection } from "./receipt-view.ts";
 import type { ToldError } from "./wording.ts";
 
@@ -26,6 +26,8 @@ export interface Inquiry {
   conversationId: string;
   question: string;
   evidence: readonly string[];
+  /** What the context was built from. */
+  request: BuildContextRequest;
   context: Context;
   sections: ShownSection[];
   /** Its answer: waited for, being written into the conversation, or there. */

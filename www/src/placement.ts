@@ -46,3 +46,11 @@ export function evidenceFound(
   const places = placements(sections, conversationId, messages);
   return messages.filter(({ id, seq }) => evidence.includes(id) && places.has(seq)).map(({ id }) => id);
 }
+
+/** Which messages these are, as words behind a section's name; nothing where they are none. */
+export function messageSpan(items: readonly ShownItem[]): string {
+  const first = items[0]?.range;
+  const last = items.at(-1)?.range;
+  if (!first || !last) return "";
+  return first.from === last.to ? `, message ${first.from}` : `, messages ${first.from} to ${last.to}`;
+}
