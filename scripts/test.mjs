@@ -13,6 +13,7 @@ import { setUp } from "../tests/integrations/setup.mjs";
 import {
   ROOT, Stop, ensureCargoDeny, ensureChromium, ensurePackages, ensureRust, ensureWasmBindgen, environment, main, run, say,
 } from "./toolchain.mjs";
+import { ensureDemoPackages } from "./www.mjs";
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const WASM_TARGET = "wasm32-unknown-unknown";
@@ -50,6 +51,7 @@ async function lint() {
   await check("clippy", "cargo", ["clippy", "--workspace", "--all-targets", "--features", "tiktoken,instant-distance", "--", "-D", "warnings"]);
   await check("clippy for WebAssembly", "cargo", ["clippy", "--target", WASM_TARGET, "--features", "wasm", "--lib", "--", "-D", "warnings"]);
   await build();
+  await ensureDemoPackages();
   await check("eslint", process.execPath, ["node_modules/eslint/bin/eslint.js", ...["js", "scripts", "bench", "tests", "www", "docs"].filter(isThere)]);
   const projects = isThere("www") ? ["tsconfig.json", "tsconfig.www.json"] : ["tsconfig.json"];
   for (const project of projects) {

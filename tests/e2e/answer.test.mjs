@@ -57,11 +57,12 @@ before(async () => {
   page.on("pageerror", (error) => errors.push(String(error)));
   await page.goto(server.url);
   await page.waitForSelector('#status[data-kind="ready"]');
-  await page.click("#tab-model");
+  await page.click("#nav-models");
   await page.fill("#model-url", `http://127.0.0.1:${model.address().port}/v1`);
   await page.fill("#model-name", "scripted");
   await page.click("#model-on");
   await page.waitForSelector("#model-off:not([hidden])");
+  await page.click("#nav-chat");
 });
 
 after(async () => {

@@ -61,10 +61,12 @@ test("one click brings the sample in, and its first question finds the answer gi
   await picture("demo-empty");
   await page.click("#try-sample");
   await page.waitForSelector(".chip");
+  await page.click("#nav-privacy");
   await page.waitForFunction(() => {
     const vectors = Number(document.querySelector('[data-figure="vectors"] dd')?.textContent?.replaceAll(/\D/g, "") ?? 0);
     return vectors > 300 && document.querySelector("#status").dataset.kind === "ready";
   });
+  await page.click("#nav-chat");
   await page.locator(".chip").first().click();
   await page.waitForSelector('.evidence[data-found="true"], .evidence[data-found="yes"], .evidence.found');
   assert.match(await prompt(), /4817/);
@@ -85,14 +87,14 @@ test("an item of the context shows its message and why it is there", async () =>
 });
 
 test("a fact that was written down is in the next context, and is gone when it is forgotten", async () => {
-  await page.click("#tab-facts");
+  await page.click("#nav-memory");
   await page.fill("#fact-text", "Likes answers with the code first");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".fact");
   await picture("demo-facts");
   await ask("How do I like my answers?");
   assert.match(await prompt(), /Likes answers with the code first/);
-  await page.click("#tab-facts");
+  await page.click("#nav-memory");
   await page.locator(".fact button", { hasText: /forget/i }).first().click();
   const confirm = page.locator("#confirm-yes");
   if (await confirm.isVisible().catch(() => false)) await confirm.click();
@@ -184,7 +186,7 @@ test("in the dark and on a phone it fits", async () => {
 });
 
 test("wiping leaves nothing", async () => {
-  await page.click("#tab-storage");
+  await page.click("#nav-privacy");
   await picture("demo-storage");
   await page.click("#wipe");
   await page.click("#confirm-yes");

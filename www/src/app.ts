@@ -1,87 +1,62 @@
-/** The page: opens the memory and puts the panels in their places. */
+/** The page: opens the memory and puts the parts in their places. */
 
+import { readAddress } from "./address.ts";
+import { answerVoice } from "./answer-voice.ts";
+import { ChatHead } from "./chat-head.ts";
 import { Composer } from "./composer.ts";
-import { contextPanel } from "./context-panel.ts";
 import { conversationList } from "./conversation-list.ts";
-import { byId, element } from "./element.ts";
-import { factsPanel } from "./facts-panel.ts";
+import { byId } from "./element.ts";
 import { locomoSuggestions } from "./locomo.ts";
-import { ModelPanel } from "./model-panel.ts";
+import { loadMarkdown } from "./message-body.ts";
 import { SAMPLE_ID, sampleSuggestions } from "./sample.ts";
 import { statusLine } from "./status-line.ts";
-import { storagePanel } from "./storage-panel.ts";
-import { tabs } from "./tabs.ts";
+import { isTemporary } from "./temporary-chats.ts";
 import { Transcript } from "./transcript.ts";
-import { viewSwitch } from "./views.ts";
+import { VIEWS } from "./view-list.ts";
+import { closeDrawer, openDrawer, prepareView, showView, viewSwitch } from "./views.ts";
 import { Workspace } from "./workspace.ts";
+
+/** From this width on there is room for a view beside the conversation; the same as in layout.css. */
+const WIDE = matchMedia("(min-width: 901px)");
 
 const workspace = new Workspace();
 workspace.suggestFor = (conversationId) =>
   (conversationId === SAMPLE_ID ? sampleSuggestions() : locomoSuggestions(conversationId)).catch(() => []);
 
 statusLine(byId("status"), workspace);
-viewSwitch(byId("views"));
 conversationList(byId("conversations"), workspace);
-const transcript = new Transcript(byId("chat"), workspace);
+new ChatHead(byId("chat"), workspace);
+new Transcript(byId("chat"), workspace);
 new Composer(byId("chat"), workspace);
+answerVoice(byId("chat"), workspace);
+viewSwitch(byId("views"), VIEWS, workspace);
 
-const context = element("div", { class: "panel" });
-const facts = element("div", { class: "panel" });
-const storage = element("div", { class: "panel" });
-const model = element("div", { class: "panel" });
-contextPanel(context, workspace, (seq) => transcript.goTo(seq));
-factsPanel(facts, workspace, (conversationId, seq) => void showMessage(conversationId, seq));
-storagePanel(storage, workspace);
-new ModelPanel(model, workspace);
-const chooseTab = tabs(byId("memory"), "Memory", [
-  { id: "context", label: "Context", panel: context },
-  { id: "facts", label: "Facts", panel: facts },
-  { id: "storage", label: "Storage", panel: storage },
-  { id: "model", label: "Model", panel: model },
-]);
-
-let shown = workspace.inquiry;
-let isTopDue = false;
-workspace.subscribe(["inquiry"], () => {
-  const { inquiry } = workspace;
-  if (inquiry && inquiry !== shown) {
-    isTopDue ||= context.hidden !== false || inquiry.question !== shown?.question;
-    chooseTab("context");
-    toTop();
-  }
-  shown = inquiry;
+byId("drawer-open").addEventListener("click", openDrawer);
+byId("drawer-close").addEventListener("click", closeDrawer);
+document.addEventListener("keydown", ({ key }) => {
+  if (key === "Escape") closeDrawer();
 });
 
-/** Scrolls the context to its top. What is not shown cannot be scrolled: on a small screen that waits for its view. */
-function toTop(): void {
-  if (!isTopDue || context.offsetParent === null) return;
-  context.scrollTop = 0;
-  isTopDue = false;
-}
-new ResizeObserver(toTop).observe(context);
-
-async function showMessage(conversationId: string, seq: number): Promise<void> {
-  await workspace.attempt(async () => {
-    if (workspace.current?.id !== conversationId) await workspace.select(conversationId);
-    transcript.goTo(seq);
-  });
-}
-
-/** The conversation that an address names; none where the fragment cannot be read. */
-function askedFor(fragment: string): string | null {
-  try {
-    return decodeURIComponent(fragment.slice(1));
-  } catch {
-    return null;
-  }
-}
+let shown = workspace.inquiry;
+workspace.subscribe(["inquiry"], () => {
+  const { inquiry, model } = workspace;
+  const isNew = inquiry !== null && inquiry !== shown;
+  const isFirst = shown === null;
+  shown = inquiry ?? shown;
+  // Without a model the context is the answer; with one it is shown once, and then as the person leaves it.
+  if (isNew && WIDE.matches && (model === null || isFirst)) showView("context", false);
+  if (isNew) byId("view-context").scrollTop = 0;
+});
 
 async function start(): Promise<void> {
-  await workspace.open();
-  const asked = askedFor(location.hash);
-  const known = workspace.conversations.find(({ id }) => id === asked) ?? workspace.conversations[0];
+  await Promise.all([workspace.open(), loadMarkdown().catch(() => undefined)]);
+  const { conversations } = workspace;
+  const { chat } = readAddress();
+  const known = conversations.find(({ id }) => id === chat) ?? conversations.find((each) => !isTemporary(each));
   if (known) await workspace.select(known.id);
   await workspace.refreshStats();
+  // Files can be dropped on whichever view is shown.
+  await prepareView("import");
 }
 
 document.addEventListener("visibilitychange", () => {

@@ -1,22 +1,69 @@
 /** From a question to its context and, where a model is on, to its answer. */
 
 import type { MessageStream } from "throughline";
-import { streamAnswer } from "./openai-model.ts";
+import { asDocuments, contentWith, type Attachment } from "./attachments.ts";
+import { messageLine, type ShownMessage } from "./message.ts";
 import { readSections } from "./receipt-view.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
 
 let answering: AbortController | null = null;
 
+/** A question as it is asked. */
+type Question = Pick<Inquiry, "question" | "evidence" | "attachments" | "storedAs">;
+
 /** Builds the context of a question and, with a model, answers it. True when the question was dealt with. */
-export async function ask(workspace: Workspace, question: string, evidence: readonly string[] = []): Promise<boolean> {
-  if (workspace.isAsking || question.trim() === "") return false;
+export async function ask(workspace: Workspace, question: string, evidence: readonly string[] = [], attachments: readonly Attachment[] = []): Promise<boolean> {
+  if (question.trim() === "") return false;
+  return whileAsking(workspace, async () => {
+    await build(workspace, { question, evidence, attachments, storedAs: null });
+    if (workspace.model) await answer(workspace);
+  });
+}
+
+/**
+ * Answers a message of the conversation; what was answered before stays as a version. Where no word comes, the
+ * conversation shows `former` again.
+ */
+export async function answerAnew(workspace: Workspace, question: ShownMessage, former: string | null): Promise<boolean> {
+  const conversationId = workspace.current?.id;
+  if (!workspace.model || conversationId === undefined) return false;
+  const { id, attachments } = question;
+  return whileAsking(workspace, async () => {
+    const memory = workspace.opened();
+    await memory.setActiveLeaf(conversationId, id);
+    await workspace.select(conversationId);
+    try {
+      await build(workspace, { question: messageLine(question), evidence: [], attachments, storedAs: id });
+      await answer(workspace);
+    } catch (error) {
+      if (former !== null) {
+        await memory.setActiveLeaf(conversationId, former, { descend: true });
+        await workspace.select(conversationId);
+      }
+      throw error;
+    }
+  });
+}
+
+/** Builds the context of the question in hand again, after a setting has changed. */
+export async function rebuild(workspace: Workspace): Promise<void> {
+  const { inquiry } = workspace;
+  if (!inquiry || inquiry.answer) return;
+  await workspace.attempt(() => build(workspace, inquiry));
+}
+
+/** Stops the answer that is being written; what is there is kept, and marked as stopped. */
+export function stopAnswering(): void {
+  answering?.abort();
+}
+
+/** One question at a time. */
+async function whileAsking(workspace: Workspace, action: () => Promise<void>): Promise<boolean> {
+  if (workspace.isAsking) return false;
   workspace.isAsking = true;
   workspace.changed("inquiry");
   const before = workspace.status;
-  const done = await workspace.attempt(async () => {
-    await build(workspace, question, evidence);
-    if (workspace.model) await answer(workspace);
-  });
+  const done = await workspace.attempt(action);
   workspace.isAsking = false;
   const isFailureTold = workspace.status !== before && workspace.status.kind === "error";
   if (done && !isFailureTold) workspace.say({ kind: "ready", words: "Ready" });
@@ -25,26 +72,19 @@ export async function ask(workspace: Workspace, question: string, evidence: read
   return done;
 }
 
-/** Builds the context of the question in hand again, after a setting has changed. */
-export async function rebuild(workspace: Workspace): Promise<void> {
-  const { inquiry } = workspace;
-  if (!inquiry || inquiry.answer) return;
-  await workspace.attempt(() => build(workspace, inquiry.question, inquiry.evidence));
-}
-
-/** Stops the answer that is being written; what is there is kept, and marked as stopped. */
-export function stopAnswering(): void {
-  answering?.abort();
-}
-
-async function build(workspace: Workspace, question: string, evidence: readonly string[]): Promise<void> {
+async function build(workspace: Workspace, asked: Question): Promise<void> {
+  const { attachments, evidence, question, storedAs } = asked;
   const memory = workspace.opened();
-  const conversation = await workspace.currentOrNew();
+  const { id: conversationId } = await workspace.currentOrNew();
   const { window, reserve, retrieval, system } = workspace.settings;
-  const request = { conversationId: conversation.id, question, window, reserve, retrieval, system, format: "openai" as const };
+  const request = {
+    conversationId, window, reserve, retrieval, system, format: "openai" as const,
+    // A question that is stored is the conversation's newest turn, and has its files in itself.
+    ...(storedAs === null ? { question, documents: asDocuments(attachments) } : {}),
+  };
   const context = await memory.buildContext(request);
   const sections = readSections(context.receipt);
-  workspace.inquiry = { conversationId: conversation.id, question, evidence, request, context, sections, answer: null };
+  workspace.inquiry = { conversationId, question, evidence, attachments, storedAs, request, context, sections, answer: null };
   workspace.changed("inquiry");
 }
 
@@ -61,7 +101,7 @@ async function answer(workspace: Workspace): Promise<void> {
   inquiry.answer = "awaited";
   try {
     const system = context.system === "" ? [] : [{ role: "system", content: context.system }];
-    for await (const piece of streamAnswer(model, [...system, ...context.messages], workspace.settings.reserve, signal)) {
+    for await (const piece of model.stream([...system, ...context.messages], workspace.settings.reserve, signal)) {
       if (stream === undefined) {
         message.createdAt = new Date().toISOString();
         stream = await begin(workspace, inquiry, asked, message, signal);
@@ -85,17 +125,18 @@ async function answer(workspace: Workspace): Promise<void> {
   }
   if (stream === undefined) {
     inquiry.answer = null;
-    throw new Error("The model answered with nothing. The question was not stored.");
+    throw new Error("The model answered with nothing. Nothing was stored.");
   }
   inquiry.answer = "done";
 }
 
 async function begin(workspace: Workspace, inquiry: Inquiry, asked: string, message: object, signal: AbortSignal): Promise<MessageStream> {
-  const { conversationId, question } = inquiry;
+  const { attachments, conversationId, question, storedAs } = inquiry;
   const memory = workspace.opened();
   const format = "openai";
-  await memory.append(conversationId, { id: crypto.randomUUID(), role: "user", content: question, createdAt: asked }, { format });
-  const stream = await memory.stream(conversationId, message, { format, signal });
+  const said = { id: storedAs ?? crypto.randomUUID(), role: "user", ...contentWith(question, attachments), createdAt: asked };
+  if (storedAs === null) await memory.append(conversationId, said, { format });
+  const stream = await memory.stream(conversationId, message, { format, signal, parentId: said.id });
   inquiry.answer = "writing";
   workspace.changed("inquiry");
   return stream;

@@ -1,7 +1,10 @@
 /** The question box with the suggested questions above it. */
 
 import { ask, stopAnswering } from "./asking.ts";
+import { AttachmentPicker } from "./attachment-picker.ts";
+import { contentWith } from "./attachments.ts";
 import { button, element, fill } from "./element.ts";
+import { isTemporary } from "./temporary-chats.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Suggestions shown before all are asked for. */
@@ -19,7 +22,8 @@ export class Composer {
   });
   readonly #ask = element("button", { type: "submit", class: "primary", id: "ask" }, "Build context");
   readonly #store = button("Add as message", () => void this.#storeMessage(), { id: "add-message" });
-  readonly #stop = button("Stop", stopAnswering, { hidden: true, id: "stop" });
+  readonly #stop = button("Stop", stopAnswering, { class: "primary", hidden: true, id: "stop" });
+  readonly #files: AttachmentPicker;
   readonly #hint = element("p", { class: "fine", id: "composer-hint" });
   readonly #chips = element("div", { class: "chips" });
   readonly #all = button("All questions", () => this.#showChips(!this.#isOpen), { class: "quiet" });
@@ -29,6 +33,7 @@ export class Composer {
     this.#all,
     this.#chips,
   );
+  readonly #form: HTMLFormElement;
   /** What was typed and not sent, by conversation. */
   readonly #drafts = new Map<string, string>();
   #conversationId: string | null = null;
@@ -36,17 +41,25 @@ export class Composer {
 
   constructor(root: HTMLElement, workspace: Workspace) {
     this.#workspace = workspace;
-    const form = element(
+    this.#files = new AttachmentPicker(workspace);
+    this.#form = element(
       "form",
       { class: "composer" },
       element("label", { for: "question", class: "visually-hidden" }, "Question or message"),
+      this.#files.chosen,
       this.#box,
-      element("div", { class: "composer-row" }, this.#hint, this.#stop, this.#store, this.#ask),
+      element("div", { class: "composer-row" }, this.#files.button, this.#hint, this.#store, this.#ask, this.#stop),
     );
-    root.append(this.#suggestions, form);
-    form.addEventListener("submit", (event) => {
+    root.append(this.#suggestions, this.#form);
+    this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#submit();
+    });
+    this.#box.addEventListener("paste", (event) => {
+      const files = [...(event.clipboardData?.files ?? [])];
+      if (files.length === 0) return;
+      event.preventDefault();
+      void this.#files.add(files);
     });
     this.#box.addEventListener("keydown", (event) => {
       // While a Korean or Japanese word is being composed, Enter ends the word.
@@ -89,7 +102,9 @@ export class Composer {
   /** Empties the box, unless another conversation or another text is in it by now. */
   #sent(text: string, conversationId: string | null): void {
     if (conversationId !== null && this.#drafts.get(conversationId)?.trim() === text) this.#drafts.delete(conversationId);
-    if (this.#box.value.trim() === text) this.#box.value = "";
+    if (this.#box.value.trim() !== text) return;
+    this.#box.value = "";
+    this.#files.clear();
   }
 
   async #submit(): Promise<void> {
@@ -98,20 +113,22 @@ export class Composer {
     if (this.#isOnlyStoring) return this.#storeMessage();
     const known = this.#workspace.suggestions.find((suggestion) => suggestion.question === question);
     const from = this.#conversationId;
-    if ((await ask(this.#workspace, question, known?.evidence)) && this.#workspace.model) this.#sent(question, from);
+    const { attachments } = this.#files;
+    if ((await ask(this.#workspace, question, known?.evidence, attachments)) && this.#workspace.model) this.#sent(question, from);
   }
 
   async #storeMessage(): Promise<void> {
-    const content = this.#box.value.trim();
-    if (content === "") return;
+    const said = this.#box.value.trim();
+    const { attachments } = this.#files;
+    if (said === "" && attachments.length === 0) return;
     const from = this.#conversationId;
-    const message = { id: crypto.randomUUID(), role: "user", content, createdAt: new Date().toISOString() };
+    const message = { id: crypto.randomUUID(), role: "user", ...contentWith(said, attachments), createdAt: new Date().toISOString() };
     const isStored = await this.#workspace.attempt(async () => {
       const { id } = await this.#workspace.currentOrNew();
       await this.#workspace.append(id, [message]);
     });
     if (!isStored) return;
-    this.#sent(content, from);
+    this.#sent(said, from);
     this.#workspace.say({ kind: "ready", words: "Stored" });
   }
 
@@ -140,13 +157,19 @@ export class Composer {
   }
 
   #showState(): void {
-    const { isAsking, memory, model } = this.#workspace;
+    const { current, isAsking, memory, model } = this.#workspace;
     const isOnlyStoring = this.#isOnlyStoring;
+    const isAnswering = isAsking && model !== null;
     this.#ask.textContent = isOnlyStoring ? "Add as message" : model ? "Ask" : "Build context";
     this.#ask.disabled = isAsking || !memory;
+    this.#ask.hidden = isAnswering;
     this.#store.hidden = model !== null || isOnlyStoring;
     this.#store.disabled = !memory;
-    this.#stop.hidden = !isAsking || !model;
-    this.#hint.textContent = model ? `Answers come from ${model.model}.` : "No model is on: you see the context, without an answer.";
+    // The keyboard goes along from the one to the other.
+    const hadFocus = document.activeElement === this.#stop;
+    this.#stop.hidden = !isAnswering;
+    if (hadFocus && !isAnswering) this.#box.focus();
+    this.#form.classList.toggle("temporary", current !== null && isTemporary(current));
+    this.#hint.textContent = model ? `Answers come from ${model.name}.` : "No model is on: you see the context, without an answer.";
   }
 }

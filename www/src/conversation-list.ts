@@ -1,42 +1,62 @@
-/** The list of conversations, with what starts a new one: empty, the sample, an export of another app, or the measuring data. */
+/** The left column: a new conversation, the search, the projects, and the conversations. */
 
+import { ChatSearch } from "./chat-search.ts";
+import { startConversation, startTemporary } from "./conversation-edits.ts";
 import { button, byId, element, fill } from "./element.ts";
-import { importPanel } from "./import-panel.ts";
-import { loadLocomo, locomoConversations } from "./locomo.ts";
-import { loadSample } from "./sample.ts";
-import { showView } from "./views.ts";
+import { projectFilter } from "./projects.ts";
+import { isTemporary } from "./temporary-chats.ts";
+import { openDrawer, showConversation } from "./views.ts";
 import { visibleLine } from "./visible-text.ts";
-import { formatCount } from "./wording.ts";
+import { formatCount, formatShortDay } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Fills the sidebar and keeps it current. */
+type Conversation = Workspace["conversations"][number];
+
+/** Rows shown at first, and more with each click. */
+const ROWS = 100;
+
+/** Fills the column and keeps it current. */
 export function conversationList(root: HTMLElement, workspace: Workspace): void {
   const list = element("ul", { class: "conversation-items", id: "conversation-items" });
-  const older = button("Show older", () => void workspace.attempt(() => workspace.listOlder()), {
-    class: "quiet",
-    hidden: true,
+  const older = button("Show older", () => void workspace.attempt(showOlder), { class: "quiet", hidden: true });
+  const start = button("New chat", () => open(workspace, () => startConversation(workspace, workspace.project)), { class: "primary", id: "new-conversation" });
+  const passing = button("Temporary", () => open(workspace, () => startTemporary(workspace)), { id: "new-temporary", title: "A chat of which nothing is remembered" });
+  const search = new ChatSearch(workspace, (isUsed) => {
+    list.hidden = isUsed;
+    show();
   });
-  const start = button("New conversation", () => open(workspace, () => workspace.create()), { class: "wide", id: "new-conversation" });
-  const bringIn = element("details", { class: "bring-in", open: true },
-    element("summary", {}, "Bring chats in"),
-    importPanel(workspace),
-    button("Sample conversation", () => open(workspace, () => loadSample(workspace)), { class: "wide", id: "load-sample" }),
-    measuringData(workspace));
-  root.append(element("h2", {}, "Conversations"), start, bringIn, list, older);
-  let wasEmpty = true;
-  workspace.subscribe(["conversations"], () => {
-    older.hidden = !workspace.olderConversations;
-    const isEmpty = workspace.conversations.length === 0;
-    // Open where there is nothing else to do; from then on as the person leaves it.
-    if (isEmpty !== wasEmpty) bringIn.open = isEmpty;
-    wasEmpty = isEmpty;
-    const rows = workspace.conversations.map((conversation) => row(workspace, conversation));
+  root.append(
+    element("h2", { class: "visually-hidden" }, "Conversations"),
+    element("div", { class: "new-chat" }, start, passing),
+    search.box, projectFilter(workspace), search.results, list, older,
+  );
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "k" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    openDrawer();
+    search.box.focus();
+  });
+  let rows = ROWS;
+  async function showOlder(): Promise<void> {
+    rows += ROWS;
+    if (listed(workspace).length < rows) await workspace.listOlder();
+    show();
+  }
+  const show = (): void => {
+    const all = listed(workspace);
+    older.hidden = list.hidden || (all.length <= rows && !workspace.olderConversations);
+    const nodes = all.slice(0, rows).map((conversation) => row(workspace, conversation));
     const focused = focusedRow(list);
-    fill(list, ...(rows.length > 0 ? rows : [element("li", { class: "empty" }, "None yet.")]));
+    fill(list, ...(nodes.length > 0 ? nodes : [element("li", { class: "empty" }, "None yet.")]));
     if (focused === null) return;
     const same = [...list.querySelectorAll<HTMLElement>(".conversation-open")].find(({ dataset }) => dataset["conversation"] === focused);
     (same ?? start).focus({ preventScroll: true });
-  });
+  };
+  workspace.subscribe(["conversations"], show);
+}
+
+function listed({ conversations, project }: Workspace): Conversation[] {
+  return project === null ? conversations : conversations.filter(({ projectId }) => projectId === project);
 }
 
 /** The conversation whose row has the keyboard: the rows are built anew with every change. */
@@ -45,19 +65,22 @@ function focusedRow(list: HTMLElement): string | null {
   return activeElement instanceof HTMLElement && list.contains(activeElement) ? activeElement.dataset["conversation"] ?? null : null;
 }
 
-/** Runs an action that opens a conversation, and shows it on small screens. */
+/** Runs an action that opens a conversation, and shows it. */
 function open(workspace: Workspace, action: () => Promise<unknown>): void {
   void workspace.attempt(action).then((done) => {
     if (!done) return;
-    showView("chat");
+    showConversation();
     // On a small screen the list is gone now, and the keyboard with it.
-    if (byId("conversations").offsetParent === null) byId("transcript").focus({ preventScroll: true });
+    if (!byId("conversations").checkVisibility()) byId("transcript").focus({ preventScroll: true });
   });
 }
 
-function row(workspace: Workspace, conversation: Workspace["conversations"][number]): HTMLElement {
-  const isCurrent = conversation.id === workspace.current?.id;
-  const title = visibleLine(conversation.title) || "Untitled";
+function row(workspace: Workspace, conversation: Conversation): HTMLElement {
+  const { id, messageCount, projectId, title, updatedAt } = conversation;
+  const isCurrent = id === workspace.current?.id;
+  const about = isTemporary(conversation)
+    ? "Temporary"
+    : [formatShortDay(new Date(updatedAt)), formatCount(messageCount, "message"), workspace.project === null && projectId ? visibleLine(projectId) : ""].filter((word) => word !== "").join(" · ");
   return element(
     "li",
     { class: isCurrent ? "conversation current" : "conversation" },
@@ -67,28 +90,11 @@ function row(workspace: Workspace, conversation: Workspace["conversations"][numb
         type: "button",
         class: "conversation-open",
         "aria-current": isCurrent ? "true" : undefined,
-        "data-conversation": conversation.id,
-        on: { click: () => open(workspace, () => workspace.select(conversation.id)) },
+        "data-conversation": id,
+        on: { click: () => open(workspace, () => workspace.select(id)) },
       },
-      element("span", { class: "conversation-title" }, title),
-      element("span", { class: "conversation-about" }, formatCount(conversation.messageCount, "message")),
+      element("span", { class: "conversation-title" }, visibleLine(title) || "Untitled"),
+      element("span", { class: "conversation-about" }, about),
     ),
   );
-}
-
-function measuringData(workspace: Workspace): HTMLElement {
-  const choice = element("select", { id: "locomo" });
-  const label = element("label", { class: "measuring", hidden: true }, "Measuring data (LoCoMo)", choice);
-  void locomoConversations().then((conversations) => {
-    label.hidden = conversations.length === 0;
-    const options = conversations.map(({ id, a, b, turns }) =>
-      element("option", { value: id }, `${a} and ${b}, ${formatCount(turns.length, "message")}`));
-    fill(choice, element("option", { value: "" }, "Choose one"), ...options);
-    choice.addEventListener("change", () => {
-      const chosen = conversations.find(({ id }) => id === choice.value);
-      choice.value = "";
-      if (chosen) open(workspace, () => loadLocomo(workspace, chosen));
-    });
-  });
-  return label;
 }

@@ -21,19 +21,19 @@ const SHOWN_FINDS = 3;
 export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): HTMLElement | null {
   const { inquiry, messages } = workspace;
   if (!inquiry) return null;
-  const { answer, context, question } = inquiry;
+  const { answer, context, question, storedAs } = inquiry;
   const isAnswered = answer === "writing" || answer === "done";
   const figures = element(
     "p",
     { class: "inquiry-figures" },
     `${formatNumber(context.tokens)} tokens instead of ${formatNumber(context.receipt.tokens.fullHistory)}. `,
-    button("See the whole context", () => showView("memory"), { class: "link to-memory" }),
+    button("See the whole context", () => showView("context"), { class: "link to-memory" }),
   );
   const finds = found(inquiry, workspace, goTo);
   return element(
     "section",
     { class: "inquiry", "aria-label": "Your question" },
-    isAnswered ? null : element("p", { class: "asked" }, question),
+    isAnswered || storedAs !== null ? null : element("p", { class: "asked" }, question),
     workspace.model ? null : element("p", { class: "fine" },
       "No model is on, so there is no answer. This is what a model would be given; the question was not stored."),
     figures,

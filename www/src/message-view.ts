@@ -1,8 +1,9 @@
 /** One message as an element: who, when, text, tool calls. */
 
 import { element } from "./element.ts";
+import { messageBody, showBody } from "./message-body.ts";
 import { speakerOf, type ShownMessage } from "./message.ts";
-import { visibleLine, visibleText } from "./visible-text.ts";
+import { visibleLine } from "./visible-text.ts";
 import { formatShortDay, formatTime } from "./wording.ts";
 
 /** What is said of a message that is not whole. */
@@ -25,7 +26,7 @@ export function messageView(message: ShownMessage, actions?: HTMLElement): HTMLE
       element("span", { class: "message-place" }),
       actions,
     ),
-    ...messageBody(message),
+    messageBody(message),
   );
 }
 
@@ -36,21 +37,12 @@ export function messageQuote(message: ShownMessage, isHit: boolean, marked: read
     "div",
     { class: isHit ? "quote hit" : "quote" },
     element("p", { class: "quote-head" }, `${speakerOf(message.role)}, message ${message.seq}${date}`),
-    ...messageBody(message, marked),
+    messageBody(message, marked),
   );
 }
 
-function messageBody(message: ShownMessage, marked: readonly string[] = []): Node[] {
-  const calls = message.toolCalls.map((call) =>
-    element(
-      "p",
-      { class: "tool-call" },
-      element("span", { class: "tool-name" }, `Calls ${visibleLine(call.name)}`),
-      element("code", {}, visibleLine(call.argumentsText)),
-    ),
-  );
-  if (message.role === "tool") {
-    return [element("pre", { class: "code", tabindex: 0, "aria-label": "Tool result" }, element("code", {}, ...visibleText(message.text)))];
-  }
-  return [...visibleText(message.text, marked), ...calls];
+/** Brings what an article of the transcript says up to date, with these words marked. */
+export function updateMessage(article: HTMLElement, message: ShownMessage, marked: readonly string[] = []): void {
+  const body = article.querySelector<HTMLElement>(".message-body");
+  if (body) showBody(body, message, marked);
 }

@@ -1,6 +1,7 @@
 /** A stored message as the page shows it. The raw object stays beside it. */
 
 import type { MessageStatus, RawMessage } from "throughline";
+import { attachmentsOf, contentWith, type Attachment } from "./attachments.ts";
 
 /** A call of a tool, as shown. */
 export interface ShownToolCall {
@@ -18,6 +19,8 @@ export interface ShownMessage {
   /** The visible text; empty for a message that only calls tools. */
   text: string;
   toolCalls: ShownToolCall[];
+  /** Files that it came with. */
+  attachments: Attachment[];
   createdAt: Date | null;
   /** Whether it is whole. */
   status: MessageStatus;
@@ -26,22 +29,26 @@ export interface ShownMessage {
 
 /** Reads a message of OpenAI's, Anthropic's or the AI SDK's shape; parts that are neither text nor tools are named in brackets. */
 export function readMessage(raw: RawMessage, seq: number, status: MessageStatus = "complete"): ShownMessage {
-  const parts = raw["parts"] ?? raw["content"];
+  const { attachments, content } = attachmentsOf(raw);
+  const parts = raw["parts"] ?? content;
   return {
     seq,
     id: typeof raw["id"] === "string" ? raw["id"] : `seq:${seq}`,
     role: typeof raw["role"] === "string" ? raw["role"] : "user",
     text: textOf(parts),
     toolCalls: [...toolCallsOf(raw["tool_calls"]), ...calledInParts(parts)],
+    attachments,
     createdAt: dateOf(raw["createdAt"] ?? raw["created_at"]),
     status,
     raw,
   };
 }
 
-/** The message with another text and no id of its own; what is no text stays. */
+/** The message with another text and no id of its own; what is no text stays, and so do its files. */
 export function withText(raw: RawMessage, text: string): RawMessage {
   const { id: _id, createdAt: _createdAt, created_at: _created, ...rest } = raw;
+  const { attachments } = attachmentsOf(raw);
+  if (attachments.length > 0) return { ...rest, ...contentWith(text, attachments) };
   const field = "parts" in raw ? "parts" : "content";
   const parts: unknown = raw[field];
   if (!Array.isArray(parts)) return { ...rest, content: text };
@@ -103,7 +110,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** What one could call the message in a list: its text, else the tools that it calls. */
 export function messageLine(message: ShownMessage): string {
-  return message.text || message.toolCalls.map((call) => `${call.name}(${call.argumentsText})`).join(", ") || "(empty message)";
+  return message.text || message.attachments.map(({ name }) => name).join(", ") || message.toolCalls.map((call) => `${call.name}(${call.argumentsText})`).join(", ") || "(empty message)";
 }
 
 /** Who speaks, in words. */

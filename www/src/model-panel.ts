@@ -1,7 +1,8 @@
 /** Turning a language model on and off. Nothing of it is stored: a reload forgets address and key. */
 
 import { button, element, fill } from "./element.ts";
-import { checkModel, type ModelSettings } from "./openai-model.ts";
+import { checkModel, openAiModel, type ModelSettings } from "./openai-model.ts";
+import type { ChatModel } from "./page-state.ts";
 import { tellError } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -61,7 +62,7 @@ export class ModelPanel {
     try {
       await checkModel(settings, AbortSignal.timeout(CHECK_MS));
       this.#result.textContent = "";
-      await this.#use(settings);
+      await this.#use(openAiModel(settings));
     } catch (error) {
       const words = error instanceof DOMException ? `No answer within ${CHECK_MS / 1_000} seconds.` : tellError(error).words;
       this.#result.textContent = `Not turned on. ${words}`;
@@ -70,8 +71,8 @@ export class ModelPanel {
     }
   }
 
-  async #use(settings: ModelSettings | null): Promise<void> {
-    this.#workspace.model = settings;
+  async #use(model: ChatModel | null): Promise<void> {
+    this.#workspace.model = model;
     await this.#workspace.attempt(() => this.#workspace.open());
     this.#workspace.changed("model");
   }
@@ -99,7 +100,7 @@ export class ModelPanel {
     this.#off.hidden = this.#compact.hidden = model === null;
     fill(
       this.#state,
-      element("p", { class: model ? "state on" : "state off" }, model ? `On: ${model.model}` : "Off"),
+      element("p", { class: model ? "state on" : "state off" }, model ? `On: ${model.name}` : "Off"),
       model ? abilities("Works", [...WITHOUT_MODEL, ...WITH_MODEL], "abilities") : abilities("Works without a model", WITHOUT_MODEL, "abilities"),
       model ? null : abilities("Off until you turn one on", WITH_MODEL, "abilities off"),
     );

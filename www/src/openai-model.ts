@@ -4,6 +4,7 @@
  */
 
 import type { GenerateRequest, LanguageModel, RawMessage } from "throughline";
+import type { ChatModel } from "./page-state.ts";
 
 /** Where the model is and how it is addressed. */
 export interface ModelSettings {
@@ -18,8 +19,17 @@ export interface ModelSettings {
 /** Fields that servers accept in a message; ids and times of the app are not among them. */
 const SENT_FIELDS = ["role", "content", "name", "tool_calls", "tool_call_id", "refusal"];
 
+/** The model as the page uses it. */
+export function openAiModel(settings: ModelSettings): ChatModel {
+  return {
+    name: settings.model,
+    stream: (messages, maxTokens, signal) => streamAnswer(settings, messages, maxTokens, signal),
+    languageModel: languageModel(settings),
+  };
+}
+
 /** Pieces of an answer as they arrive. */
-export async function* streamAnswer(
+async function* streamAnswer(
   settings: ModelSettings,
   messages: readonly RawMessage[],
   maxTokens: number,
@@ -41,7 +51,7 @@ export async function* streamAnswer(
 }
 
 /** The memory's language model: summaries, fact extraction and judging. */
-export function languageModel(settings: ModelSettings): LanguageModel {
+function languageModel(settings: ModelSettings): LanguageModel {
   return {
     contextWindow: settings.contextWindow,
     generate: async (request) => {

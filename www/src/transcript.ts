@@ -3,18 +3,17 @@
  * conversation opens at once and scrolls smoothly.
  */
 
-import { confirmAction } from "./confirm.ts";
 import { button, element, fill } from "./element.ts";
 import { inquiryCard } from "./inquiry-card.ts";
 import { messageActions } from "./message-actions.ts";
-import { messageView } from "./message-view.ts";
+import { messageView, updateMessage } from "./message-view.ts";
 import type { ShownMessage } from "./message.ts";
+import { onGoTo, type Destination } from "./navigation.ts";
 import { placements, type Placement } from "./placement.ts";
-import { loadSample } from "./sample.ts";
 import { sectionLook } from "./sections.ts";
-import { showView } from "./views.ts";
-import { visibleLine } from "./visible-text.ts";
-import { formatCount, formatDay } from "./wording.ts";
+import { showConversation } from "./views.ts";
+import { placeholder } from "./welcome.ts";
+import { formatDay } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
 
 const SHOWN_AT_FIRST = 200;
@@ -26,7 +25,6 @@ const NEAR_END_PIXELS = 240;
 /** The middle column without the question box. */
 export class Transcript {
   readonly #workspace: Workspace;
-  readonly #head = element("header", { class: "chat-head" });
   readonly #scroller = element("div", { class: "scroller", id: "transcript", tabindex: 0, "aria-label": "Transcript" });
   readonly #list = element("div", { class: "messages" });
   readonly #earlier = button("Earlier messages", () => this.#show(this.#from - SHOWN_MORE, this.#to), { class: "quiet more" });
@@ -36,8 +34,6 @@ export class Transcript {
   #shownInquiry: Inquiry | null = null;
   #isInquiryDue = false;
   #isGrowthDue = false;
-  /** Id of the conversation whose title is being edited. */
-  #renaming: string | null = null;
   /** How many messages there were when they were last shown. */
   #known = 0;
   /** First message shown, as an index, inclusive. */
@@ -47,21 +43,22 @@ export class Transcript {
 
   constructor(root: HTMLElement, workspace: Workspace) {
     this.#workspace = workspace;
-    root.append(this.#head, this.#scroller);
+    root.append(this.#scroller);
     this.#scroller.append(this.#earlier, this.#list, this.#later, this.#inquiry);
     workspace.subscribe(["messages"], () => this.#messagesChanged());
-    workspace.subscribe(["conversations", "messages"], () => this.#showHead());
     workspace.subscribe(["growth"], () => this.#growthDue());
     workspace.subscribe(["inquiry", "model"], () => this.#inquiryDue());
+    workspace.subscribe(["model", "marks"], () => this.#to > 0 && this.#show(this.#from, this.#to));
+    onGoTo((destination) => this.#goTo(destination));
     workspace.subscribe(["status"], () => this.#statusChanged());
     this.#messagesChanged();
   }
 
-  /** Scrolls to a message and marks it for a moment. */
-  goTo(seq: number): void {
+  /** Scrolls to a message and points at it, with its words marked. */
+  #goTo({ marked, seq }: Destination): void {
     const index = this.#workspace.messages.findIndex((message) => message.seq === seq);
     if (index < 0) return;
-    showView("chat");
+    showConversation();
     if (index < this.#from || index >= this.#to) {
       this.#show(index - SHOWN_AT_FIRST / 2, index + SHOWN_AT_FIRST / 2);
     }
@@ -71,6 +68,8 @@ export class Transcript {
     node.focus({ preventScroll: true });
     for (const other of this.#list.querySelectorAll(".pointed-at")) other.classList.remove("pointed-at");
     node.classList.add("pointed-at");
+    const message = this.#workspace.messages[index];
+    if (message && marked.length > 0) updateMessage(node, message, marked);
   }
 
   #messagesChanged(): void {
@@ -83,7 +82,7 @@ export class Transcript {
     if (messages.length === 0) {
       this.#from = this.#to = 0;
       this.#earlier.hidden = this.#later.hidden = true;
-      this.#fillList(this.#placeholder());
+      this.#fillList(placeholder(this.#workspace));
       return;
     }
     if (isOther) this.#show(messages.length - SHOWN_AT_FIRST, messages.length);
@@ -98,7 +97,7 @@ export class Transcript {
 
   #statusChanged(): void {
     const isPlaceholder = this.#workspace.messages.length === 0 && !this.#workspace.status.progress;
-    if (isPlaceholder) this.#fillList(this.#placeholder());
+    if (isPlaceholder) this.#fillList(placeholder(this.#workspace));
   }
 
   /** The keyboard stays on the message that had it, else it goes to the transcript. */
@@ -107,21 +106,6 @@ export class Transcript {
     const focused = activeElement && this.#list.contains(activeElement) ? activeElement.closest("[id]")?.id : undefined;
     fill(this.#list, ...nodes);
     if (focused !== undefined) (document.getElementById(focused) ?? this.#scroller).focus({ preventScroll: true });
-  }
-
-  #placeholder(): HTMLElement {
-    const { current, memory, status } = this.#workspace;
-    if (current) return emptyConversation(this.#workspace.conversations.some(({ messageCount }) => messageCount > 0));
-    if (memory) return this.#welcome();
-    if (status.kind !== "error") return element("p", { class: "empty" }, "Opening the memory on this device.");
-    return element(
-      "div",
-      { class: "welcome", role: "alert" },
-      element("h2", {}, "The memory could not be opened"),
-      element("p", {}, status.words),
-      element("p", { class: "fine" }, `Code: ${status.error?.code ?? "error"}`),
-      element("p", { class: "actions" }, button("Try again", () => location.reload(), { class: "primary" })),
-    );
   }
 
   /** Puts these messages in the page; bounds outside the conversation are moved in. */
@@ -157,7 +141,8 @@ export class Transcript {
   #showGrowth(): void {
     const isFollowed = this.#isNearEnd();
     for (const message of this.#workspace.messages) {
-      if (message.status === "streaming") document.getElementById(`message-${message.seq}`)?.replaceWith(this.#view(message));
+      const node = message.status === "streaming" && document.getElementById(`message-${message.seq}`);
+      if (node) updateMessage(node, message);
     }
     if (isFollowed) this.#toEnd();
   }
@@ -174,7 +159,7 @@ export class Transcript {
 
   #inquiryChanged(): void {
     const { inquiry, messages } = this.#workspace;
-    const card = inquiryCard(this.#workspace, (seq) => this.goTo(seq));
+    const card = inquiryCard(this.#workspace, (seq) => this.#goTo({ seq, marked: [] }));
     fill(this.#inquiry, card);
     if (inquiry === this.#shownInquiry) return;
     this.#shownInquiry = inquiry;
@@ -212,105 +197,21 @@ export class Transcript {
       const day = message.createdAt ? formatDay(message.createdAt) : "";
       const isNew = day !== "" && day !== last;
       last = day || last;
-      return isNew ? [element("h3", { class: "day" }, day), this.#view(message)] : [this.#view(message)];
+      const mark = this.#workspace.marks.get(message.seq);
+      return [
+        ...(isNew ? [element("h3", { class: "day" }, day)] : []),
+        this.#view(message),
+        ...(mark === undefined ? [] : [element("p", { class: "transcript-mark" }, mark)]),
+      ];
     });
   }
 
   #view(message: ShownMessage): HTMLElement {
     return messageView(message, messageActions(this.#workspace, message));
   }
-
-  #showHead(): void {
-    const { current } = this.#workspace;
-    if (!current) {
-      this.#renaming = null;
-      fill(this.#head);
-      return;
-    }
-    // A title that is being edited stays as it is, until another conversation is chosen.
-    if (this.#renaming === current.id) return;
-    this.#renaming = null;
-    const focused = this.#head.contains(document.activeElement) ? document.activeElement?.id : undefined;
-    fill(
-      this.#head,
-      element("h2", { class: "chat-title", id: "chat-title" }, visibleLine(current.title) || "Untitled"),
-      element("p", { class: "chat-about" },
-        `${formatCount(current.messageCount, "message")}, ${formatCount(current.tokens, "token")}`),
-      element("div", { class: "actions chat-actions" },
-        button("Rename", () => this.#rename(current.id, current.title), { class: "quiet", id: "rename" }),
-        button("Delete", () => void this.#delete(current.id, current.title), { class: "quiet", id: "delete-conversation" })),
-    );
-    // The buttons are built anew with every change; from the form the keyboard goes back to where it was opened.
-    if (focused !== undefined) (document.getElementById(focused) ?? document.getElementById("rename"))?.focus({ preventScroll: true });
-  }
-
-  async #delete(conversationId: string, title: string): Promise<void> {
-    const name = visibleLine(title) || "Untitled";
-    const consequence = `“${name}” and everything derived from it (vectors, summary, facts learned from it) will be gone.`;
-    if (await confirmAction("Delete this conversation?", consequence, "Delete")) {
-      await this.#workspace.attempt(() => this.#workspace.remove(conversationId));
-      this.#scroller.focus({ preventScroll: true });
-    }
-  }
-
-  #rename(conversationId: string, title: string): void {
-    const input = element("input", { type: "text", value: title, "aria-label": "Title", maxlength: 200, id: "title-input" });
-    const done = (): void => {
-      if (this.#renaming !== conversationId) return;
-      this.#renaming = null;
-      this.#showHead();
-    };
-    const form = element(
-      "form",
-      { class: "rename" },
-      input,
-      element("button", { type: "submit" }, "Save"),
-      button("Cancel", done, { class: "quiet" }),
-    );
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      void this.#workspace.attempt(() => this.#workspace.rename(conversationId, input.value)).then((isRenamed) => {
-        if (isRenamed) done();
-      });
-    });
-    input.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") done();
-    });
-    this.#renaming = conversationId;
-    fill(this.#head, form);
-    input.select();
-  }
-
-  #welcome(): HTMLElement {
-    const start = button("Try the sample conversation", () => void this.#workspace.attempt(() => loadSample(this.#workspace)), {
-      class: "primary",
-      id: "try-sample",
-    });
-    return element(
-      "div",
-      { class: "welcome" },
-      element("h2", {}, "A long conversation, and the right words from it"),
-      element("p", {},
-        "A model cannot read everything again for each question. Throughline keeps every message on your device and decides "
-          + "what the model is sent: the newest messages, what it knows about you, and the old ones that this question needs."),
-      element("p", {},
-        "Open the sample: twelve weeks of work on a website for a choir, 566 messages. Then ask about something said on the first evening."),
-      element("p", { class: "actions" }, start, button("Import your chats", () => document.getElementById("import-file")?.click()), button("Start an empty one",
-        () => void this.#workspace.attempt(() => this.#workspace.create()))),
-      element("p", { class: "fine" },
-        "No account, no key, no server: search and context run in this page, and what you type stays in this browser."),
-    );
-  }
 }
 
 function placeWords({ isHit, section }: Placement): string {
   if (isHit) return "Found for this question";
   return section === "retrieved" ? "Beside a found message" : `In the context: ${sectionLook(section).label}`;
-}
-
-function emptyConversation(isOtherThere: boolean): HTMLElement {
-  const words = isOtherThere
-    ? "Nothing said here yet. Ask about your other conversations, or add a message; it is stored on this device, and later questions can find it."
-    : "Nothing said yet. Write below; it is stored on this device, and later questions can find it.";
-  return element("p", { class: "empty" }, words);
 }

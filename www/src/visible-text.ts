@@ -6,8 +6,8 @@
 
 import { element } from "./element.js";
 
-/** Longest text shown at once; a button shows the rest. */
-const SHOWN_CHARACTERS = 20_000;
+/** Longest text shown at once, in characters; a button shows the rest. */
+export const SHOWN_CHARACTERS = 20_000;
 
 const DECEPTIVE =
   /[^\P{Cc}\n\r\t]|[\u061c\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]|[\u{e0000}-\u{e007f}]+/gu;
@@ -54,15 +54,16 @@ function paragraph(nodes: Node[], text: string, marked: readonly string[]): void
   const node = element("p", { class: "prose" });
   for (const piece of body.split(/(`[^`\n]+`)/)) {
     if (piece.length > 2 && piece.startsWith("`") && piece.endsWith("`")) {
-      node.append(element("code", {}, ...highlighted(piece.slice(1, -1), marked)));
+      node.append(element("code", {}, ...inlineText(piece.slice(1, -1), marked)));
     } else {
-      node.append(...highlighted(piece, marked));
+      node.append(...inlineText(piece, marked));
     }
   }
   nodes.push(node);
 }
 
-function highlighted(text: string, marked: readonly string[]): (Node | string)[] {
+/** Nodes for a text within a line, with these words marked. */
+export function inlineText(text: string, marked: readonly string[]): (Node | string)[] {
   if (marked.length === 0) return revealed(text);
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${marked.map(escaped).join("|")})`, "giu");
   return text.split(pattern).flatMap((piece, index) =>

@@ -15,19 +15,21 @@ import {
   type RawMessage,
   type Stats,
 } from "throughline";
-import { readMessage, withText, type ShownMessage } from "./message.ts";
+import { readAddress, writeAddress } from "./address.ts";
+import { readMessage, type ShownMessage } from "./message.ts";
 import { versionsOf } from "./message-versions.ts";
-import { languageModel, type ModelSettings } from "./openai-model.ts";
-import type { ContextSettings, Inquiry, Status, Suggestion, Topic, Versions } from "./page-state.ts";
+import type { ChatModel, ContextSettings, Inquiry, Suggestion, Versions } from "./page-state.ts";
 import { shippedEmbedder } from "./shipped-embedder.ts";
-import { REPEATED_ID, tellError, tellFailure, type ToldError } from "./wording.ts";
+import { StatusBoard } from "./status-board.ts";
+import { holdTemporary, isTemporary, sweepTemporary } from "./temporary-chats.ts";
+import { REPEATED_ID, tellFailure } from "./wording.ts";
 
 export type * from "./page-state.ts";
 
 const CHUNK_MESSAGES = 100;
 
 /** The state of the page. */
-export class Workspace {
+export class Workspace extends StatusBoard {
   memory: Memory | null = null;
   conversations: Conversation[] = [];
   olderConversations: string | undefined;
@@ -35,10 +37,14 @@ export class Workspace {
   messages: ShownMessage[] = [];
   /** Of the messages that were said in several ways, by id. */
   versions: ReadonlyMap<string, Versions> = new Map();
+  /** Words that stand behind a message of the current conversation, by its position. Set by `mark`. */
+  marks: ReadonlyMap<number, string> = new Map();
+  /** The project whose conversations alone are listed. */
+  project: string | null = null;
   suggestions: readonly Suggestion[] = [];
   inquiry: Inquiry | null = null;
   isAsking = false;
-  model: ModelSettings | null = null;
+  model: ChatModel | null = null;
   stats: Stats | null = null;
   settings: ContextSettings = {
     window: 8_000,
@@ -46,11 +52,9 @@ export class Workspace {
     retrieval: "auto",
     system: "You are the assistant of this conversation. Answer from it, briefly, and say so when it does not hold the answer.",
   };
-  status: Status = { kind: "busy", words: "Opening the memory" };
   /** Looks up the questions that go with a conversation; set by the page. */
   suggestFor: (conversationId: string) => Promise<readonly Suggestion[]> = () => Promise.resolve([]);
 
-  readonly #listeners = new Map<Topic, Set<() => void>>();
   #loads = 0;
   #arrivals = 0;
   /** The message that was last written to here, as far as it was written. */
@@ -58,49 +62,6 @@ export class Workspace {
   #watching = false;
   #isBringingIn = false;
   #unsubscribe: (() => void)[] = [];
-
-  /** Calls the listener after every change of these topics. */
-  subscribe(topics: readonly Topic[], listener: () => void): void {
-    for (const topic of topics) {
-      const listeners = this.#listeners.get(topic) ?? new Set();
-      this.#listeners.set(topic, listeners.add(listener));
-    }
-  }
-
-  /** Tells the listeners of a topic. */
-  changed(...topics: Topic[]): void {
-    for (const topic of topics) for (const listener of this.#listeners.get(topic) ?? []) listener();
-  }
-
-  /** Sets the status line. */
-  say(status: Status): void {
-    this.status = status;
-    this.changed("status");
-  }
-
-  /** Tells a failure in the status line. */
-  fail(error: unknown): void {
-    this.#tell(tellError(error));
-  }
-
-  /** Runs what the person asked for and tells its failure; an earlier failure is no longer told after a success. */
-  async attempt(action: () => Promise<unknown>): Promise<boolean> {
-    const before = this.status;
-    const done = await this.inBackground(action);
-    if (done && before.kind === "error" && this.status === before && this.memory) this.say({ kind: "ready", words: "Ready" });
-    return done;
-  }
-
-  /** Runs what nobody asked for and tells its failure. True when it went well. */
-  async inBackground(action: () => Promise<unknown>): Promise<boolean> {
-    try {
-      await action();
-      return true;
-    } catch (error) {
-      this.fail(error);
-      return false;
-    }
-  }
 
   /** The open memory; a typed error before it is open. */
   opened(): Memory {
@@ -118,7 +79,7 @@ export class Workspace {
       userId: "demo",
       storage: indexedDbStorage({ name: "throughline-demo" }),
       embedder: shippedEmbedder(),
-      ...(this.model ? { languageModel: languageModel(this.model) } : {}),
+      ...(this.model ? { languageModel: this.model.languageModel } : {}),
     });
     this.memory = memory;
     this.#unsubscribe = [
@@ -127,7 +88,7 @@ export class Workspace {
       memory.on("job", () => this.watchJobs()),
       memory.on("fact", () => this.#remembered()),
       memory.on("compaction", () => this.changed("inquiry", "stats")),
-      memory.on("error", (failure) => this.#tell(tellFailure(failure))),
+      memory.on("error", (failure) => this.tell(tellFailure(failure))),
     ];
     await this.refreshConversations();
     this.say({ kind: "ready", words: "Ready" });
@@ -153,6 +114,20 @@ export class Workspace {
     this.changed("conversations");
   }
 
+  /** Lists the conversations of one project alone, or all. */
+  async showProject(project: string | null): Promise<void> {
+    this.project = project;
+    // A page of the list knows no projects.
+    while (project !== null && this.olderConversations) await this.listOlder();
+    this.changed("conversations");
+  }
+
+  /** Puts words behind messages of the current conversation, by position: how far it was summarised, say. */
+  mark(marks: ReadonlyMap<number, string>): void {
+    this.marks = marks;
+    this.changed("marks");
+  }
+
   /** Makes a conversation the current one. */
   async select(conversationId: string): Promise<void> {
     const load = ++this.#loads;
@@ -163,69 +138,22 @@ export class Workspace {
     ]);
     const versions = await this.#versions(conversationId, current.hasBranches);
     if (load !== this.#loads) return;
+    if (isTemporary(current)) holdTemporary(conversationId);
+    if (this.current?.id !== conversationId) this.marks = new Map();
     this.versions = versions;
     this.current = current;
     this.messages = entries.map((entry) => this.#newest(conversationId, entry));
     this.suggestions = suggestions;
     this.inquiry = null;
-    history.replaceState(null, "", `#${encodeURIComponent(conversationId)}`);
+    writeAddress({ ...readAddress(), chat: conversationId });
     this.changed("conversations", "messages", "suggestions", "inquiry");
-  }
-
-  /** Starts an empty conversation. */
-  async create(): Promise<void> {
-    const conversation = await this.opened().conversations.create();
-    await this.refreshConversations();
-    await this.select(conversation.id);
-  }
-
-  /** Renames a conversation; an empty title goes back to the one made from its first message. */
-  async rename(conversationId: string, title: string): Promise<void> {
-    const renamed = await this.opened().conversations.update(conversationId, { title: title.trim() });
-    if (this.current?.id === conversationId) this.current = renamed;
-    await this.refreshConversations();
-  }
-
-  /** Deletes a conversation and everything derived from it. */
-  async remove(conversationId: string): Promise<void> {
-    await this.opened().conversations.delete(conversationId);
-    if (this.current?.id === conversationId) this.#clear();
-    await this.refreshConversations();
-    const next = this.conversations[0];
-    if (!this.current && next) await this.select(next.id);
-    this.changed("facts");
-    await this.refreshStats();
+    void this.inBackground(() => sweepTemporary(this, conversationId));
   }
 
   /** Stores messages in a conversation and shows them where it is the current one. */
   async append(conversationId: string, messages: RawMessage[]): Promise<void> {
     await this.opened().append(conversationId, messages, { format: "openai" });
     await this.#arrived(conversationId);
-  }
-
-  /** Says a message in another way; the former stays as a version of it, with what followed. */
-  async edit(conversationId: string, message: ShownMessage, text: string): Promise<void> {
-    await this.opened().edit(conversationId, message.id, withText(message.raw, text));
-    await this.select(conversationId);
-  }
-
-  /** Shows another version of a message, with what followed it last. */
-  async turnTo(conversationId: string, messageId: string): Promise<void> {
-    await this.opened().setActiveLeaf(conversationId, messageId, { descend: true });
-    await this.select(conversationId);
-  }
-
-  /** Removes one message for good; what followed it stays. */
-  async removeMessage(conversationId: string, messageId: string): Promise<void> {
-    const { ids, shown } = this.versions.get(messageId) ?? { ids: [], shown: 0 };
-    const other = ids[shown - 1] ?? ids[shown + 1];
-    await this.opened().remove(conversationId, messageId);
-    // What followed the removed version stays on the path; only where nothing did, another version takes its place.
-    const isLast = this.messages.at(-1)?.id === messageId;
-    if (isLast && other !== undefined) await this.opened().setActiveLeaf(conversationId, other, { descend: true });
-    await this.refreshConversations();
-    await this.select(conversationId);
-    await this.refreshStats();
   }
 
   /** Shows what has been written of a message that is streaming. */
@@ -316,7 +244,7 @@ export class Workspace {
   /** Erases everything of this page's user and opens an empty memory. */
   async wipe(): Promise<Erasure> {
     const erasure = await this.opened().erase({ user: true });
-    this.#clear();
+    this.clear();
     this.conversations = [];
     this.changed("wiped");
     await this.open();
@@ -324,18 +252,19 @@ export class Workspace {
     return erasure;
   }
 
-  #clear(): void {
+  protected override isUsable(): boolean {
+    return this.memory !== null;
+  }
+
+  /** Shows no conversation. */
+  clear(): void {
     this.#loads++;
     this.current = null;
     this.messages = [];
     this.suggestions = [];
     this.inquiry = null;
-    history.replaceState(null, "", location.pathname + location.search);
+    writeAddress({ ...readAddress(), chat: null });
     this.changed("conversations", "messages", "suggestions", "inquiry");
-  }
-
-  #tell(error: ToldError): void {
-    this.say({ kind: "error", words: error.words, error });
   }
 
   #remembered(): void {

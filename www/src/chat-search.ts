@@ -1,0 +1,183 @@
+/**
+ * Search across all conversations, as one types: titles, and messages by words and by meaning. A hit opens its conversation
+ * at the message, with the words marked.
+ */
+
+import type { RecallGroup } from "throughline";
+import { button, element, fill } from "./element.ts";
+import { messageLine, readMessage, speakerOf } from "./message.ts";
+import { showMessage } from "./navigation.ts";
+import { inlineText, visibleLine } from "./visible-text.ts";
+import { showConversation } from "./views.ts";
+import { formatCount, formatShortDay } from "./wording.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Hits asked for. */
+const MOST_HITS = 40;
+/** Hits shown of one conversation at first. */
+const MOST_OF_ONE = 4;
+/** Characters of a message that are shown of it. */
+const SNIPPET = 150;
+/** Characters in front of the first marked word. */
+const LEAD = 40;
+
+/** A message that was found. */
+interface Hit {
+  conversationId: string;
+  seq: number;
+  who: string;
+  when: string;
+  text: string;
+}
+
+/** The box, and the hits that take the place of the list of conversations while something is in it. */
+export class ChatSearch {
+  readonly box = element("input", { type: "search", id: "search", placeholder: "Search all chats", "aria-label": "Search all chats", autocomplete: "off", spellcheck: "false" });
+  readonly results = element("section", { class: "search-results", id: "search-results", "aria-label": "Found", hidden: true });
+  readonly #workspace: Workspace;
+  readonly #count = element("p", { class: "fine", role: "status", id: "search-count" });
+  readonly #hits = element("div", { class: "hits" });
+  #running: AbortController | null = null;
+
+  /** `onUse` is told whether something is in the box. */
+  constructor(workspace: Workspace, onUse: (isUsed: boolean) => void) {
+    this.#workspace = workspace;
+    this.results.append(this.#count, this.#hits);
+    this.box.addEventListener("input", () => {
+      const query = this.box.value.trim();
+      this.results.hidden = query === "";
+      onUse(query !== "");
+      void this.#search(query);
+    });
+    this.box.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowDown") this.#step(event, 1);
+      else if (event.key === "Enter") this.#buttons()[0]?.click();
+      else if (event.key === "Escape" && this.box.value !== "") this.#empty(event);
+    });
+    this.results.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowDown") this.#step(event, 1);
+      else if (event.key === "ArrowUp") this.#step(event, -1);
+      else if (event.key === "Escape") this.#empty(event);
+    });
+    workspace.subscribe(["wiped"], () => this.#empty());
+  }
+
+  #buttons(): HTMLButtonElement[] {
+    return [...this.#hits.querySelectorAll<HTMLButtonElement>("button.hit-open")].filter((each) => each.checkVisibility());
+  }
+
+  /** To the next or former hit; above the first is the box. */
+  #step(event: Event, step: number): void {
+    event.preventDefault();
+    const all = this.#buttons();
+    const at = all.findIndex((each) => each === document.activeElement) + step;
+    (at < 0 ? this.box : all[Math.min(at, all.length - 1)])?.focus();
+  }
+
+  #empty(event?: Event): void {
+    event?.preventDefault();
+    this.box.value = "";
+    this.box.dispatchEvent(new Event("input"));
+    if (event) this.box.focus();
+  }
+
+  async #search(query: string): Promise<void> {
+    this.#running?.abort();
+    if (query === "") {
+      fill(this.#hits);
+      return;
+    }
+    const running = new AbortController();
+    this.#running = running;
+    const { signal } = running;
+    const projectId = this.#workspace.project;
+    try {
+      const groups = await this.#workspace.opened().recall(query, {
+        topK: MOST_HITS, before: 0, after: 0, explain: false, signal, ...(projectId === null ? {} : { filter: { projectId } }),
+      });
+      if (!signal.aborted) await this.#show(query, groups, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      fill(this.#hits);
+      this.#count.textContent = "The search failed.";
+      this.#workspace.fail(error);
+    }
+  }
+
+  async #show(query: string, groups: readonly RecallGroup[], signal: AbortSignal): Promise<void> {
+    const words = searchedWords(query);
+    const byConversation = new Map<string, Hit[]>();
+    for (const hit of groups.flatMap(hitsOf)) {
+      byConversation.set(hit.conversationId, [...(byConversation.get(hit.conversationId) ?? []), hit]);
+    }
+    const titles = await this.#titles([...byConversation.keys()]);
+    if (signal.aborted) return;
+    const named = this.#named(query);
+    const total = [...byConversation.values()].reduce((sum, hits) => sum + hits.length, 0);
+    this.#count.textContent = total + named.length === 0
+      ? "Nothing found."
+      : [named.length > 0 && formatCount(named.length, "title"), total > 0 && `${formatCount(total, "message")} in ${formatCount(byConversation.size, "chat")}`].filter(Boolean).join(", ");
+    fill(
+      this.#hits,
+      ...named.map(({ id, title }) => this.#entry(inlineText(visibleLine(title), words), "", () => this.#workspace.attempt(() => this.#workspace.select(id)))),
+      ...[...byConversation].map(([id, hits]) => this.#conversation(titles.get(id) ?? "Untitled", hits, words)),
+    );
+  }
+
+  #named(query: string): Workspace["conversations"] {
+    const searched = query.toLowerCase();
+    const { conversations, project } = this.#workspace;
+    return conversations.filter(({ projectId, title }) => title.toLowerCase().includes(searched) && (project === null || projectId === project)).slice(0, 3);
+  }
+
+  async #titles(ids: readonly string[]): Promise<Map<string, string>> {
+    const known = new Map(this.#workspace.conversations.map(({ id, title }) => [id, title]));
+    const { conversations } = this.#workspace.opened();
+    return new Map(await Promise.all(ids.map(async (id): Promise<[string, string]> =>
+      [id, visibleLine(known.get(id) ?? (await conversations.get(id)).title) || "Untitled"])));
+  }
+
+  #conversation(title: string, hits: readonly Hit[], words: readonly string[]): HTMLElement {
+    const entries = hits.map((hit) =>
+      this.#entry(inlineText(snippet(hit.text, words), words), [hit.who, hit.when].filter((word) => word !== "").join(", "),
+        () => showMessage(this.#workspace, hit.conversationId, hit.seq, words)));
+    const rest = entries.slice(MOST_OF_ONE);
+    return element("div", { class: "hits-of-one" }, element("h3", {}, title), ...entries.slice(0, MOST_OF_ONE),
+      rest.length > 0 && element("details", {}, element("summary", {}, `${rest.length} more`), ...rest));
+  }
+
+  #entry(words: (Node | string)[], about: string, open: () => Promise<unknown>): HTMLElement {
+    const node = button("", () => {
+      showConversation();
+      void open();
+    }, { class: "hit-open" });
+    fill(node, element("span", { class: "hit-text" }, ...words), about !== "" && element("span", { class: "hit-about" }, about));
+    return node;
+  }
+}
+
+function hitsOf({ conversationId, hits, messages, range }: RecallGroup): Hit[] {
+  return hits.map(({ id, seq }) => {
+    const raw = messages.find((each) => each["id"] === id) ?? messages[seq - range[0]] ?? {};
+    const message = readMessage(raw, seq);
+    const when = message.createdAt ? formatShortDay(message.createdAt) : "";
+    return { conversationId, seq, who: speakerOf(message.role), when, text: messageLine(message) };
+  });
+}
+
+/** The words of a query, to be marked; a single letter would be marked everywhere. */
+function searchedWords(query: string): string[] {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}_.-]+/gu) ?? [];
+  return [...new Set(words)].filter((word) => word.length > 1 || /[\p{Script=Han}\p{N}]/u.test(word));
+}
+
+/** The part of a text around the first of these words. */
+function snippet(text: string, words: readonly string[]): string {
+  const line = visibleLine(text);
+  const lower = line.toLowerCase();
+  const found = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
+  const first = found.length === 0 ? 0 : Math.min(...found);
+  const from = first <= LEAD ? 0 : line.lastIndexOf(" ", first - LEAD) + 1;
+  const end = from + SNIPPET;
+  return `${from > 0 ? "… " : ""}${line.slice(from, end)}${end < line.length ? " …" : ""}`;
+}

@@ -1,0 +1,57 @@
+/** Every view beside the conversation, in the order of the switch. What only one view needs is fetched when it is shown. */
+
+import { contextPanel } from "./context-panel.ts";
+import { showMessage } from "./navigation.ts";
+import type { View } from "./views.ts";
+
+/** The views. */
+export const VIEWS: readonly View[] = [
+  {
+    id: "context",
+    title: "Context",
+    place: "beside",
+    mount: (root, workspace) => {
+      contextPanel(root, workspace, (seq) => {
+        if (workspace.inquiry) void showMessage(workspace, workspace.inquiry.conversationId, seq);
+      });
+    },
+  },
+  {
+    id: "memory",
+    title: "Memory",
+    place: "beside",
+    mount: async (root, workspace) => {
+      const { factsPanel } = await import("./facts-panel.ts");
+      factsPanel(root, workspace, (conversationId, seq) => void showMessage(workspace, conversationId, seq));
+      workspace.changed("facts");
+    },
+  },
+  {
+    id: "import",
+    title: "Import",
+    place: "page",
+    mount: async (root, workspace) => {
+      const { importView } = await import("./import-view.ts");
+      importView(root, workspace);
+    },
+  },
+  {
+    id: "privacy",
+    title: "Privacy",
+    place: "page",
+    mount: async (root, workspace) => {
+      const { storagePanel } = await import("./storage-panel.ts");
+      storagePanel(root, workspace);
+      workspace.changed("stats");
+    },
+  },
+  {
+    id: "models",
+    title: "Models",
+    place: "page",
+    mount: async (root, workspace) => {
+      const { ModelPanel } = await import("./model-panel.ts");
+      new ModelPanel(root, workspace);
+    },
+  },
+];
