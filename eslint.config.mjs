@@ -8,7 +8,7 @@ const nodeGlobals = Object.fromEntries(
 );
 
 export default typescript.config(
-  { ignores: ["dist/", "node_modules/", "target/", ".tools/", "www/dist/", "docs/dist/"] },
+  { ignores: ["dist/", "node_modules/", "target/", ".tools/", "www/dist/", "www/service-worker.js", "docs/dist/"] },
   eslint.configs.recommended,
   {
     files: ["js/**/*.ts", "www/**/*.ts"],

@@ -5,6 +5,7 @@ import { createReadStream, existsSync, realpathSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
+import { policyOf as demoPolicyOf } from "./demo-policy.mjs";
 import { ROOT, Stop, main } from "./toolchain.mjs";
 
 const TYPES = {
@@ -25,8 +26,8 @@ const TYPES = {
 };
 
 /**
- * Nothing from elsewhere runs, loads or receives anything. The one exception is connect-src: the demo has a field for the
- * address of the user's own model, so https: anywhere and any port of this machine can be called, and nothing else.
+ * Of pages that are served from other folders than the demo's: a page like that of an app which calls models by itself.
+ * Nothing from elsewhere runs or loads. The demo's own policies are in demo-policy.mjs.
  */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -45,24 +46,24 @@ export const CONTENT_SECURITY_POLICY = [
 /**
  * Starts the server.
  *
- * @param {{ port?: number, tries?: number, data?: string, headers?: Record<string, string>, mounts?: Record<string, string> }} options
+ * @param {{ port?: number, tries?: number, data?: string, headers?: Record<string, string>, mounts?: Record<string, string>, policyOf?: (path: string) => string }} options
  * `port` 0: any. `tries`: how many ports from `port` on are tried. `headers` replace the usual ones (a test without a
- * policy, say) and the caching; `mounts` replace the folders by path.
+ * policy, say) and the caching; `mounts` replace the folders by path; `policyOf` gives the policy of each path.
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
-export async function serve({ port = 8080, tries = 20, data, headers, mounts } = {}) {
+export async function serve({ port = 8080, tries = 20, data, headers, mounts, policyOf = mounts ? () => CONTENT_SECURITY_POLICY : demoPolicyOf } = {}) {
   const folders = mounts ?? {
     "/throughline/": join(ROOT, "dist"),
     ...(data === undefined ? {} : { "/data/": data }),
     "/": join(ROOT, "www"),
   };
-  const extra = headers ?? {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+  const headersOf = (path) => headers ?? {
+    "Content-Security-Policy": policyOf(path),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
   };
-  const server = createServer((request, response) => answer(request, response, folders, extra));
+  const server = createServer((request, response) => answer(request, response, folders, headersOf(pathOf(request.url ?? "/"))));
   const bound = await listen(server, port, port === 0 ? 1 : tries);
   return {
     url: `http://127.0.0.1:${bound}`,
@@ -96,14 +97,19 @@ function end(response, status, headers) {
   response.end(`${status}\n`);
 }
 
-/** The file that an address stands for; undefined where there is none, or where it would lead out of its folder. */
-function locate(address, folders) {
-  let path;
+/** The path of an address; undefined where it cannot be read. */
+function pathOf(address) {
   try {
-    path = decodeURIComponent(new URL(address, "http://host").pathname);
+    return decodeURIComponent(new URL(address, "http://host").pathname);
   } catch {
     return undefined;
   }
+}
+
+/** The file that an address stands for; undefined where there is none, or where it would lead out of its folder. */
+function locate(address, folders) {
+  const path = pathOf(address);
+  if (path === undefined) return undefined;
   const mount = Object.keys(folders).sort((a, b) => b.length - a.length).find((each) => path.startsWith(each));
   if (mount === undefined || path.includes("\0")) return undefined;
   const folder = resolve(folders[mount]);

@@ -3,17 +3,25 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { PAGE_FOLDERS, bundleServiceWorker } from "./offline-files.mjs";
 import { ROOT, installPackages, step } from "./toolchain.mjs";
 
 /** Addresses under which the demo finds the package's entries. */
 const ENTRIES = {
   throughline: "/throughline/index.js",
   "throughline/anthropic": "/throughline/adapters/anthropic.js",
+  "throughline/chrome-ai": "/throughline/adapters/chrome-ai.js",
   "throughline/client": "/throughline/client/index.js",
+  "throughline/encryption": "/throughline/encryption.js",
   "throughline/gemini": "/throughline/adapters/gemini.js",
   "throughline/openai": "/throughline/adapters/openai.js",
   "throughline/static-embedder": "/throughline/static-embedder.js",
+  "throughline/transformers": "/throughline/adapters/transformers.js",
+  "throughline/webllm": "/throughline/adapters/webllm.js",
 };
+
+/** What runs beside the page: each a file of its own, with a policy of its own (demo-policy.mjs). */
+const WORKERS = ["outside-worker", "webllm-worker", "transformers-worker"];
 
 /** Installs the demo's own libraries where they are missing or older than its lock file. */
 export function ensureDemoPackages() {
@@ -28,28 +36,44 @@ export async function bundleDemo() {
   await ensureDemoPackages();
   await step(
     "Bundle the demo",
-    { inputs: ["www/src", "bench/cost", "bench/random.mjs", "www/package-lock.json", "scripts/www.mjs", "package-lock.json"], outputs: ["www/dist/app.js"] },
+    { inputs: ["www/src", "www/package-lock.json", "scripts/www.mjs", "package-lock.json"], outputs: ["www/dist/app.js"] },
     async () => {
       const esbuild = await import("esbuild");
       // Files of the bundle before have other names.
       rmSync(join(ROOT, "www/dist"), { recursive: true, force: true });
-      await esbuild.build({
+      const options = {
         absWorkingDir: ROOT,
-        entryPoints: { app: "www/src/app.ts" },
         outdir: join(ROOT, "www/dist"),
         bundle: true,
-        splitting: true,
-        chunkNames: "[name]-[hash]",
         format: "esm",
         target: "es2022",
         minify: true,
-        sourcemap: true,
         logLevel: "warning",
-        plugins: [packageEntries],
-      });
+        plugins: [packageEntries, wholeTransformers],
+      };
+      await esbuild.build({ ...options, entryPoints: { app: "www/src/app.ts" }, splitting: true, chunkNames: "[name]-[hash]", sourcemap: true });
+      await esbuild.build({ ...options, entryPoints: WORKERS.map((name) => `www/src/${name}.ts`) });
     },
   );
+  await step(
+    "Bundle the demo's service worker",
+    { inputs: [...PAGE_FOLDERS.map((name) => `www/${name}`), "dist", "www/src/service-worker.ts", "scripts/offline-files.mjs"], outputs: ["www/service-worker.js"] },
+    () => writeServiceWorker(join(ROOT, "www")),
+  );
 }
+
+/** Writes the service worker of a folder that has the page in it, with the list of its files and of the package's. */
+export function writeServiceWorker(folder) {
+  return bundleServiceWorker(folder, Object.values(ENTRIES));
+}
+
+/** The library's file that has its runtime's own code in it; the entry that bundlers are given expects a second package. */
+const wholeTransformers = {
+  name: "whole-transformers",
+  setup(build) {
+    build.onResolve({ filter: /^@huggingface\/transformers$/ }, () => ({ path: join(ROOT, "www/node_modules/@huggingface/transformers/dist/transformers.min.js") }));
+  },
+};
 
 const packageEntries = {
   name: "package-entries",

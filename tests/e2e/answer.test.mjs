@@ -18,15 +18,14 @@ const errors = [];
 function answer(request, response) {
   const headers = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
   if (request.method === "OPTIONS") return response.writeHead(204, headers).end();
+  if (request.method === "GET") return response.writeHead(404, headers).end();
   let text = "";
   request.on("data", (piece) => (text += piece));
   request.on("end", () => {
     const asked = JSON.parse(text);
-    if (!asked.stream) {
-      response.writeHead(200, { ...headers, "content-type": "application/json" });
-      return response.end(JSON.stringify({ choices: [{ message: { role: "assistant", content: "OK" } }] }));
-    }
     response.writeHead(200, { ...headers, "content-type": "text/event-stream" });
+    // The page's trial of the server.
+    if (asked.messages.length === 1) return response.end(`data: ${JSON.stringify({ choices: [{ delta: { content: "OK" } }] })}\n\ndata: [DONE]\n\n`);
     response.flushHeaders();
     answering = { asked, response };
   });

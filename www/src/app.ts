@@ -8,12 +8,14 @@ import { conversationList } from "./conversation-list.ts";
 import { byId } from "./element.ts";
 import { locomoSuggestions } from "./locomo.ts";
 import { loadMarkdown } from "./message-body.ts";
+import { keepOffline } from "./offline.ts";
 import { SAMPLE_ID, sampleSuggestions } from "./sample.ts";
 import { statusLine } from "./status-line.ts";
 import { isTemporary } from "./temporary-chats.ts";
 import { Transcript } from "./transcript.ts";
 import { VIEWS } from "./view-list.ts";
 import { closeDrawer, openDrawer, prepareView, showView, viewSwitch } from "./views.ts";
+import { startWitness } from "./witness.ts";
 import { Workspace } from "./workspace.ts";
 
 /** From this width on there is room for a view beside the conversation; the same as in layout.css. */
@@ -63,4 +65,6 @@ document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && workspace.memory) void workspace.inBackground(() => workspace.catchUp());
 });
 
+startWitness();
+keepOffline();
 void workspace.attempt(start);

@@ -76,9 +76,13 @@ async function build(workspace: Workspace, asked: Question): Promise<void> {
   const { attachments, evidence, question, storedAs } = asked;
   const memory = workspace.opened();
   const { id: conversationId } = await workspace.currentOrNew();
-  const { window, reserve, retrieval, system } = workspace.settings;
+  const { model } = workspace;
+  const { retrieval, system } = workspace.settings;
+  const window = Math.min(workspace.settings.window, model?.contextWindow ?? Infinity);
+  const reserve = Math.min(workspace.settings.reserve, Math.floor(window / 2));
   const request = {
     conversationId, window, reserve, retrieval, system, format: "openai" as const,
+    ...(model ? { destination: model.destination, profile: model.profile } : {}),
     // A question that is stored is the conversation's newest turn, and has its files in itself.
     ...(storedAs === null ? { question, documents: asDocuments(attachments) } : {}),
   };

@@ -1,37 +1,34 @@
 /**
  * Bringing in the chats that a person already has: choose the export's files or drop them anywhere on the page, see how far
- * it is, stop it, and read what came in and what did not, with the reasons.
+ * it is, stop it, and read what came in.
  */
 
-import { isMemoryError, type ImportProgress, type ImportReport } from "throughline";
+import { isMemoryError, type ImportOptions, type ImportProgress, type ImportReport } from "throughline";
 import { button, element, fill } from "./element.ts";
-import { importWorker } from "./import-worker.ts";
+import { headline, isPlain, showReport } from "./import-report.ts";
+import { askFilePassphrase } from "./passphrase-dialog.ts";
+import { vectorProgress } from "./vector-progress.ts";
 import { showView } from "./views.ts";
-import { formatBytes, formatCount, formatNumber } from "./wording.ts";
+import { startWorker } from "./workers.ts";
+import { formatBytes, formatCount } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
-const ACCEPTED = ".zip,.json,.jsonl,.html,.gz,application/json,application/zip,text/html";
+const ACCEPTED = ".zip,.json,.jsonl,.html,.gz,.throughline,application/json,application/zip,text/html";
 
-const APPS: Readonly<Record<string, string>> = {
-  "chatgpt": "ChatGPT",
-  "claude": "Claude",
-  "gemini": "Gemini",
-  "ai-studio": "AI Studio",
-  "grok": "Grok",
-  "open-webui": "Open WebUI",
-  "librechat": "LibreChat",
-  "sillytavern": "SillyTavern",
-  "sharegpt": "ShareGPT",
-  "messages": "a list of messages",
-  "mixed": "several apps",
-};
-
-/** Most rows of the list of what was left out; the rest is counted. */
-const MOST_ROWS = 100;
+/** How each app gives its chats out. */
+const SOURCES: readonly [app: string, way: string][] = [
+  ["ChatGPT", "Settings, Data controls, Export data; the zip comes by mail"],
+  ["Claude", "Settings, Privacy, Export data; the zip comes by mail"],
+  ["Gemini", "Google Takeout, My Activity with Gemini Apps"],
+  ["Grok", "Settings, Data controls, Export account data"],
+  ["Open WebUI, LibreChat, SillyTavern", "their own export of chats, as it is"],
+  ["This page", "a backup, encrypted or not"],
+];
 
 /** The button, the progress below it, and the place where files can be dropped: the whole page. */
 export function importPanel(workspace: Workspace): HTMLElement {
   const input = element("input", { type: "file", accept: ACCEPTED, multiple: true, id: "import-file", class: "visually-hidden" });
+  const own = element("input", { type: "checkbox", id: "import-own" });
   const progress = element("div", { class: "import-progress", id: "import-progress", hidden: true });
   let running: AbortController | null = null;
 
@@ -44,8 +41,10 @@ export function importPanel(workspace: Workspace): HTMLElement {
     progress.hidden = false;
     await workspace.attempt(async () => {
       try {
-        const report = await workspace.bringInExport(files, { onProgress: meter.show, signal, worker: importWorker });
-        await tell(workspace, report);
+        const worker = (): Worker => startWorker("import");
+        const options = { onProgress: meter.show, signal, worker, ...(own.checked ? { trusted: true } : {}) };
+        const report = await opened(workspace, files, options);
+        if (report !== null) await tell(workspace, report);
       } catch (error) {
         // What is wrong with a file is said by the importer itself, and better.
         throw isMemoryError(error, "invalid_argument") ? new Error(error.message, { cause: error }) : error;
@@ -65,10 +64,33 @@ export function importPanel(workspace: Workspace): HTMLElement {
   return element(
     "div",
     { class: "import" },
-    element("label", { class: "button wide", for: "import-file" }, "Import your chats", input),
-    element("p", { class: "fine" }, "The export file of ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat or SillyTavern, as it was downloaded. It is read here and sent nowhere."),
+    element("label", { class: "button primary wide", for: "import-file" }, "Choose the export, or drop it anywhere", input),
+    element("p", { class: "fine" }, "The file as it was downloaded. It is read here, in a worker, and sent nowhere. The same file again changes nothing; a later one adds what is new."),
+    element("label", { class: "tick" }, own, "These are backups that I made myself: believe what they say about me"),
     progress,
+    vectorProgress(workspace).view,
+    element("details", { class: "sources" }, element("summary", {}, "Where each app keeps its export"),
+      element("dl", {}, ...SOURCES.map(([app, way]) => element("div", {}, element("dt", {}, app), element("dd", {}, way))))),
   );
+}
+
+/** Imports; asks for the passphrase of a file that has one. `null`: the person had none. */
+async function opened(workspace: Workspace, files: readonly File[], options: ImportOptions): Promise<ImportReport | null> {
+  let passphrase: string | undefined;
+  for (;;) {
+    try {
+      return await workspace.bringInExport(files, { ...options, ...(passphrase === undefined ? {} : { passphrase }) });
+    } catch (error) {
+      const reason = isMemoryError(error, "invalid_argument") ? error.details?.["reason"] : undefined;
+      if (reason !== "passphrase_needed" && reason !== "wrong_passphrase") throw error;
+      const given = await askFilePassphrase(files[0]?.name ?? "the file", reason === "wrong_passphrase");
+      if (given === null) {
+        workspace.say({ kind: "ready", words: "Nothing was imported" });
+        return null;
+      }
+      passphrase = given;
+    }
+  }
 }
 
 /** A bar with figures and a way to stop. */
@@ -89,64 +111,11 @@ function progressMeter(stop: () => void): { nodes: HTMLElement[]; show: (progres
 
 /** One chat is opened at once; of more, or where something was left out, a report is shown first. */
 async function tell(workspace: Workspace, report: ImportReport): Promise<void> {
-  const [first, ...others] = report.conversations;
+  const [first] = report.conversations;
   if (first !== undefined) await workspace.select(first);
-  if (others.length === 0 && report.skipped.every(({ reason }) => COMPANIONS.has(reason)) && first !== undefined) {
-    workspace.say({ kind: "ready", words: `Imported ${formatCount(report.messages, "message")}` });
-    showView("chat");
-    return;
-  }
-  workspace.say({ kind: "ready", words: headline(report) });
-  showReport(report);
-}
-
-/** Files of an export that hold no chats: nothing is lost with them. */
-const COMPANIONS: ReadonlySet<string> = new Set(["not_conversations", "unknown_format"]);
-
-function headline({ imported, source, unchanged, updated }: ImportReport): string {
-  if (source === null) return "This is not an export that is known here";
-  const app = APPS[source] ?? source;
-  if (imported + updated > 0) return `From ${app}: ${formatCount(imported, "new chat")}${updated > 0 ? `, ${formatNumber(updated)} continued` : ""}`;
-  return unchanged > 0 ? `From ${app}: nothing new` : `From ${app}: nothing came in`;
-}
-
-function showReport(report: ImportReport): void {
-  document.getElementById("import-report")?.remove();
-  const lost = report.skipped.filter(({ reason }) => !COMPANIONS.has(reason));
-  const companions = report.skipped.length - lost.length;
-  const rows = [
-    ["New chats", report.imported],
-    ["Chats that went on", report.updated],
-    ["Already here", report.unchanged],
-    ["Messages stored", report.messages],
-    ["Left out", lost.length],
-  ] as const;
-  const dialog = element(
-    "dialog",
-    { class: "confirm import-report", "aria-labelledby": "import-headline", id: "import-report" },
-    element("h2", { id: "import-headline" }, headline(report)),
-    element("dl", { class: "figures" }, ...rows.map(([label, value]) =>
-      element("div", { class: "figure" }, element("dt", {}, label), element("dd", {}, formatNumber(value))))),
-    lost.length > 0 && leftOut(lost),
-    companions > 0 && element("p", { class: "fine" }, `${formatCount(companions, "other file")} of the export ${companions === 1 ? "holds" : "hold"} no chats.`),
-    element("p", { class: "fine" }, "Search by words works now; vectors fill in behind. Nothing imported is sent to a model by itself."),
-    element("div", { class: "actions" }, button("Done", () => dialog.close(), { class: "primary", autofocus: true, id: "import-done" })),
-  );
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
-}
-
-function leftOut(skipped: ImportReport["skipped"]): HTMLElement {
-  const rest = skipped.length - MOST_ROWS;
-  return element(
-    "details",
-    { class: "left-out", open: skipped.length <= 5 },
-    element("summary", {}, `${formatNumber(skipped.length)} left out, and why`),
-    element("ul", {}, ...skipped.slice(0, MOST_ROWS).map(({ message, where }) =>
-      element("li", {}, element("code", {}, where), ` ${message}`))),
-    rest > 0 && element("p", { class: "fine" }, `and ${formatNumber(rest)} more`),
-  );
+  workspace.say({ kind: "ready", words: isPlain(report) ? `Imported ${formatCount(report.messages, "message")}` : headline(report) });
+  if (isPlain(report)) showView("chat");
+  else showReport(workspace, report);
 }
 
 /** Files can be dropped anywhere; while they are held over the page, it says so. */

@@ -1,22 +1,14 @@
 /** What the page's state is made of. */
 
-import type { BuildContextRequest, Context, LanguageModel, RawMessage } from "throughline";
+import type { BuildContextRequest, Context } from "throughline";
 import type { Attachment } from "./attachments.ts";
 import type { ShownSection } from "./receipt-view.ts";
 import type { ToldError } from "./wording.ts";
 
+export type { ChatModel } from "./chat-model.ts";
+
 /** What a change is about. */
 export type Topic = "conversations" | "messages" | "growth" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions" | "marks" | "wiped";
-
-/** A language model that is on. */
-export interface ChatModel {
-  /** What people call it. */
-  name: string;
-  /** Answers to a prompt, piece by piece. Throws with words that can be shown. */
-  stream(messages: readonly RawMessage[], maxTokens: number, signal: AbortSignal): AsyncIterable<string>;
-  /** What the memory calls for summaries and facts. */
-  languageModel: LanguageModel;
-}
 
 /** How a context is built. */
 export interface ContextSettings {

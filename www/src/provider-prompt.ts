@@ -45,6 +45,8 @@ export const PROMPT_FORMATS: readonly PromptFormat[] = [
 /** The body as text. `context` is the page's own; others are built for their format from the same request. */
 export async function promptText(memory: Memory, request: BuildContextRequest, context: Context, chosen: PromptFormat): Promise<string> {
   const isOwn = chosen.format === (request.format ?? "openai");
-  const built = isOwn ? context : await memory.buildContext({ ...request, format: chosen.format });
+  // The rules of the model that is on are not those of another format.
+  const { profile: _profile, ...plain } = request;
+  const built = isOwn ? context : await memory.buildContext({ ...plain, format: chosen.format });
   return JSON.stringify(await chosen.write(built), null, 2);
 }

@@ -17,22 +17,12 @@ export const VIEWS: readonly View[] = [
     },
   },
   {
-    id: "race",
-    title: "Race",
-    place: "page",
-    mount: async (root, workspace) => {
-      const { mountRace } = await import("./race/race-view.ts");
-      mountRace(root, workspace);
-    },
-  },
-  {
     id: "memory",
     title: "Memory",
     place: "beside",
     mount: async (root, workspace) => {
-      const { factsPanel } = await import("./facts-panel.ts");
-      factsPanel(root, workspace, (conversationId, seq) => void showMessage(workspace, conversationId, seq));
-      workspace.changed("facts");
+      const { memoryView } = await import("./memory-view.ts");
+      memoryView(root, workspace);
     },
   },
   {
@@ -49,9 +39,8 @@ export const VIEWS: readonly View[] = [
     title: "Privacy",
     place: "page",
     mount: async (root, workspace) => {
-      const { storagePanel } = await import("./storage-panel.ts");
-      storagePanel(root, workspace);
-      workspace.changed("stats");
+      const { privacyView } = await import("./privacy-view.ts");
+      privacyView(root, workspace);
     },
   },
   {
@@ -59,17 +48,8 @@ export const VIEWS: readonly View[] = [
     title: "Models",
     place: "page",
     mount: async (root, workspace) => {
-      const { ModelPanel } = await import("./model-panel.ts");
-      new ModelPanel(root, workspace);
-    },
-  },
-  {
-    id: "benchmark",
-    title: "Benchmark",
-    place: "page",
-    mount: async (root) => {
-      const { mountBenchmark } = await import("./benchmark/benchmark-view.ts");
-      mountBenchmark(root);
+      const { modelsView } = await import("./models-view.ts");
+      modelsView(root, workspace);
     },
   },
 ];

@@ -5,7 +5,6 @@
 
 import {
   createMemory,
-  indexedDbStorage,
   isMemoryError,
   type Conversation, type Erasure,
   type HistoryEntry,
@@ -16,11 +15,13 @@ import {
   type Stats,
 } from "throughline";
 import { readAddress, writeAddress } from "./address.ts";
+import type { LoadedEmbedder } from "./embedders.ts";
 import { readMessage, type ShownMessage } from "./message.ts";
 import { versionsOf } from "./message-versions.ts";
 import type { ChatModel, ContextSettings, Inquiry, Suggestion, Versions } from "./page-state.ts";
 import { shippedEmbedder } from "./shipped-embedder.ts";
 import { StatusBoard } from "./status-board.ts";
+import { openVault } from "./vault.ts";
 import { holdTemporary, isTemporary, sweepTemporary } from "./temporary-chats.ts";
 import { REPEATED_ID, tellFailure } from "./wording.ts";
 
@@ -45,6 +46,8 @@ export class Workspace extends StatusBoard {
   inquiry: Inquiry | null = null;
   isAsking = false;
   model: ChatModel | null = null;
+  /** An embedder in place of the one that ships. */
+  embedder: LoadedEmbedder | null = null;
   stats: Stats | null = null;
   settings: ContextSettings = {
     window: 8_000,
@@ -75,12 +78,11 @@ export class Workspace extends StatusBoard {
     for (const remove of this.#unsubscribe.splice(0)) remove();
     await this.memory?.close();
     this.memory = null;
-    const memory = await createMemory({
-      userId: "demo",
-      storage: indexedDbStorage({ name: "throughline-demo" }),
-      embedder: shippedEmbedder(),
+    const memory = await openVault((place) => createMemory({
+      ...place,
+      embedder: this.embedder?.embedder ?? shippedEmbedder(),
       ...(this.model ? { languageModel: this.model.languageModel } : {}),
-    });
+    }));
     this.memory = memory;
     this.#unsubscribe = [
       ...(["append", "stream"] as const).map((name) => memory.on(name, ({ conversationId }) => void this.#arrived(conversationId))),
