@@ -12,7 +12,7 @@ import { build } from "./build.mjs";
 import { dataFolder } from "./serve.mjs";
 import { ROOT, Stop, main } from "./toolchain.mjs";
 
-const PARTS = ["package", "words", "vectors", "hybrid", "cost"];
+const PARTS = ["package", "words", "vectors", "hybrid", "cost", "demo"];
 const REAL_ROWS = 40_000;
 /** Messages of `--corpus` are cut to about so many characters. */
 const MESSAGE_CHARACTERS = 150;
@@ -50,11 +50,13 @@ async function bench() {
   const has = (part) => options.parts.includes(part);
   if (has("package")) await build();
   const costs = has("cost") ? await measureCosts(options, say) : undefined;
-  if (options.parts.every((part) => part === "cost")) {
-    log(options.json ? JSON.stringify(costs.reports, undefined, 2) : costs.text);
+  const demo = has("demo") ? await measureDemo(options, say) : undefined;
+  const apart = [["cost", "Cost", costs], ["demo", "The demo", demo]].filter(([, , part]) => part !== undefined);
+  if (options.parts.every((part) => ["cost", "demo"].includes(part))) {
+    log(options.json ? JSON.stringify(Object.fromEntries(apart.map(([name, , { report }]) => [name, report])), undefined, 2) : apart.map(([, , { text }]) => text).join("\n\n"));
     return;
   }
-  if (options.parts.some((part) => !["package", "cost"].includes(part))) await buildIndexes();
+  if (options.parts.some((part) => !["package", "cost", "demo"].includes(part))) await buildIndexes();
   if (options.peers) await installPeers();
   const chosen = (own, peers) => [...own, ...(options.peers ? peers : [])].filter((name) => options.engines === undefined || options.engines.includes(name));
   const words = has("words") ? chosen(OWN_WORDS, PEER_WORDS) : [];
@@ -81,9 +83,16 @@ async function bench() {
   report.load.push(loadavg()[0]);
   save();
   if (options.curve !== undefined && has("package")) writeFileSync(options.curve, drawCurve(report.package.filter(({ mode }) => mode === options.modes[0])));
-  if (costs !== undefined) report.cost = costs.reports;
+  for (const [name, , part] of apart) report[name] = part.report;
   save();
-  log(options.json ? JSON.stringify(report, undefined, 2) : `${tables(report)}${costs === undefined ? "" : `\n### Cost\n\n${costs.text}\n`}`);
+  log(options.json ? JSON.stringify(report, undefined, 2) : [tables(report), ...apart.map(([, title, { text }]) => `### ${title}\n\n${text}\n`)].join("\n"));
+}
+
+/** The page itself, from the package as it is built. */
+async function measureDemo({ opens }, say) {
+  const { demoTables, runDemo } = await import("../bench/demo-run.mjs");
+  const report = await runDemo({ runs: opens, say });
+  return { report, text: demoTables(report) };
 }
 
 /** Without a browser: the built package in Node. */
@@ -96,7 +105,7 @@ async function measureCosts({ turns }, say) {
     say(`cost of ${turns} turns: ${JSON.stringify(settings)}`);
     reports.push(await runCost({ turns, ...settings, say }));
   }
-  return { reports, text: costTables(reports) };
+  return { report: reports, text: costTables(reports) };
 }
 
 /** Real vectors where they are, made-up ones beyond. */

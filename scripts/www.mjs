@@ -36,7 +36,7 @@ export async function bundleDemo() {
   await ensureDemoPackages();
   await step(
     "Bundle the demo",
-    { inputs: ["www/src", "www/package-lock.json", "scripts/www.mjs", "package-lock.json"], outputs: ["www/dist/app.js"] },
+    { inputs: ["www/src", "bench/cost", "bench/random.mjs", "www/package-lock.json", "scripts/www.mjs", "package-lock.json"], outputs: ["www/dist/app.js"] },
     async () => {
       const esbuild = await import("esbuild");
       // Files of the bundle before have other names.

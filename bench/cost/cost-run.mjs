@@ -5,7 +5,7 @@ import { countTokens, createMemory, memoryStorage } from "../../dist/index.js";
 import { SYSTEM, longConversation } from "./conversation.mjs";
 import { OUTPUT_PRICE, PRICE_RULES } from "./price-rules.mjs";
 import { PromptCache } from "./prompt-cache.mjs";
-import { engineRequests, plainStrategies, tokensOf } from "./strategies.mjs";
+import { engineRequest, plainStrategies, rebuiltRequest, systemPieces, tokensOf } from "./strategies.mjs";
 
 const ENCODING = "o200k_base";
 /** What a message costs beside its text, as in OpenAI's chat format. */
@@ -24,7 +24,7 @@ export async function runCost({ turns: count = 600, pauseEvery = 0, extract = fa
   const block = await blockCounter(turns);
   const isCold = (turn) => pauseEvery > 0 && turn > 0 && turn % pauseEvery === 0;
   const engine = await runEngine(turns, { block, isCold, extract, say });
-  const plain = plainStrategies(turns, SYSTEM, block);
+  const plain = plainStrategies(turns.map(({ question, answer }) => [question, answer]), SYSTEM, block);
   const strategies = { ...plain, ...engine.requests };
   const calls = { engine: engine.calls, "rebuilt each turn": engine.calls };
   const results = Object.entries(strategies).map(([name, request]) => priced(name, { count, request, isCold, calls: calls[name] ?? [] }));
@@ -61,9 +61,10 @@ async function runEngine(turns, { block, isCold, extract, say }) {
     await memory.settled();
     await memory.append("c", { role: "user", content: question });
     const built = await memory.buildContext({ conversationId: "c", system: SYSTEM, window: WINDOW });
-    const shared = built.cacheBreakpoints.find(({ after }) => after === "memory")?.systemLength;
-    await block.count([built.system, ...(shared === undefined ? [] : [built.system.slice(0, shared), built.system.slice(shared)]), ...built.messages.map(({ content }) => content)]);
-    for (const [name, request] of Object.entries(engineRequests(turn, built, SYSTEM, block))) made[name].push(request);
+    await block.count([...systemPieces(built), ...built.messages.map(({ content }) => content)]);
+    const request = engineRequest(built, block, ({ content }) => content);
+    made.engine.push(request);
+    made["rebuilt each turn"].push(rebuiltRequest(turn, request, block(SYSTEM)));
     await memory.append("c", { role: "assistant", content: answer });
     await memory.settled();
     turn += 1;
@@ -96,7 +97,7 @@ function priced(name, { count, request, isCold, calls }) {
       if (isCold(turn)) cache.growCold();
       const made = request(turn);
       const tokens = tokensOf(made.blocks);
-      const charged = made.isPlain === true ? { price: tokens, read: 0 } : cache.send(made);
+      const charged = cache.send(made);
       // What is read of a local model's own calls is not waited for.
       price += charged.price + (rule.isTime === true ? 0 : (calls[turn] ?? 0));
       read += charged.read;
@@ -107,10 +108,4 @@ function priced(name, { count, request, isCold, calls }) {
   });
   const sizes = Array.from({ length: count }, (_, turn) => tokensOf(request(turn).blocks));
   return { name, sent: sizes.reduce((total, tokens) => total + tokens, 0), largest: Math.max(...sizes), fits: sizes.findIndex((tokens) => tokens > WINDOW - 4_000), calls: calls.reduce((total, tokens) => total + tokens, 0), rules };
-}
-
-/** From which turn on (1 is the first) one way has cost less than another for good; `undefined`: it has not. */
-export function breakEven(one, other) {
-  const last = one.sums.findLastIndex((sum, turn) => sum >= other.sums[turn]);
-  return last === one.sums.length - 1 ? undefined : last + 2;
 }

@@ -1,6 +1,6 @@
 // The costs as Markdown.
 
-import { breakEven } from "./cost-run.mjs";
+import { breakEven } from "./strategies.mjs";
 
 const line = (cells) => `| ${cells.join(" | ")} |`;
 const table = (head, rows) => [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
@@ -17,7 +17,7 @@ function costTable({ turns, pauseEvery, extract, tokens, compactions, results })
   const pauses = pauseEvery === 0 ? "no pause that a cache does not survive" : `a pause longer than caches live in front of every ${pauseEvery}th`;
   const intro = `${turns} turns, ${tokens.history} tokens, ${pauses}; the app's prompt ${tokens.system}; ${compactions} compactions${extract ? ", facts extracted" : ""}. Million input tokens, or what costs as much.`;
   const rules = engine.rules.map(({ rule }) => rule);
-  const turn = (one, other, at) => breakEven(one.rules[at], other.rules[at]) ?? "never";
+  const turn = (one, other, at) => breakEven(one.rules[at].sums, other.rules[at].sums) ?? "never";
   const rows = [
     ...results.map((result) => [result.name, ...result.rules.map(({ price }) => millions(price))]),
     ["of the engine's: its own calls", ...rules.map((_, at) => (engine.rules[at].rule.includes("anew") ? "-" : millions(engine.calls)))],

@@ -8,6 +8,8 @@
  *
  * Sources: the providers' documentation as of 2026 (Anthropic "Prompt caching", OpenAI "Prompt caching", Google "Context
  * caching"); of WebLLM its source. The discount of reading is a tenth with the models meant here; older ones have others.
+ *
+ * @type {readonly import("./prompt-cache.mjs").PriceRule[]}
  */
 export const PRICE_RULES = [
   { name: "Anthropic, models that keep 1,024", how: "marks", from: 1_024, lookBack: 20, written: 1.25, read: 0.1 },

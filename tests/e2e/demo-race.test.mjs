@@ -1,6 +1,8 @@
-// The demo's x-ray of a prompt.
+// The demo's figures: the race by a count and a price of our own, the x-ray of a prompt, and the benchmark that leaves nothing.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { serve } from "../../scripts/serve.mjs";
 import { bundleDemo } from "../../scripts/www.mjs";
 import { launchBrowser } from "./browser.mjs";
@@ -10,6 +12,7 @@ let page;
 let server;
 const foreign = [];
 const errors = [];
+const sample = JSON.parse(readFileSync(new URL("../../www/sample/conversation.json", import.meta.url), "utf8"));
 
 before(async () => {
   await bundleDemo();
@@ -26,6 +29,95 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await server?.close();
+});
+
+/** What is sent, counted here: system text, messages so far, question, four tokens around each. */
+function turnsOfSample() {
+  const turns = [];
+  for (const message of sample.messages) {
+    const text = `${message.content ?? ""}${(message.tool_calls ?? []).map(({ function: { name, arguments: given } }) => name + given).join("")}`;
+    const tokens = encode(text, { allowedSpecial: "all" }).length + 4;
+    if (message.role === "user") turns.push({ question: tokens, rest: 0 });
+    else turns.at(-1).rest += tokens;
+  }
+  return turns;
+}
+
+const card = (lane) => page.locator(`#race-cards [data-lane="${lane}"]`).evaluate(({ dataset }) => ({
+  tokens: Number(dataset.tokens), soFar: Number(dataset.soFar), hasAnswer: dataset.answer === "true",
+}));
+const drawn = () => page.evaluate(() => new Promise((done) => globalThis.requestAnimationFrame(() => globalThis.requestAnimationFrame(done))));
+async function goToTurn(turn) {
+  await page.locator("#race-turn").evaluate((slider, value) => {
+    slider.value = String(value);
+    slider.dispatchEvent(new globalThis.Event("input"));
+  }, turn);
+  await drawn();
+}
+const verdicts = () => page.locator(".window-lane").evaluateAll((lanes) => Object.fromEntries(
+  lanes.map((lane) => [`${lane.closest("[data-window]").dataset.window} ${lane.dataset.lane}`, lane.dataset.good === "true"])));
+
+test("the race: the engine has the answer after every turn, in less, and every figure is the one counted here", async () => {
+  await page.goto(`${server.url}/#view=race`);
+  await page.waitForFunction(() => document.querySelectorAll('.window-lane[data-lane="engine"]').length === 3, undefined, { timeout: 90_000 });
+  await drawn();
+  const turns = turnsOfSample();
+  const [replay, cached, engine] = await Promise.all(["replay", "cached", "engine"].map(card));
+  assert.equal(cached.tokens, replay.tokens);
+  assert.ok(replay.tokens > 10_000, `${replay.tokens}`);
+  assert.ok(engine.tokens <= 3_000 && engine.hasAnswer, JSON.stringify(engine));
+  assert.deepEqual(await verdicts(), {
+    "4000 replay": false, "4000 engine": true, "10000 replay": false, "10000 engine": true, "128000 replay": true, "128000 engine": true,
+  });
+  // Full replay: all that was said, once more with every turn.
+  const difference = (await (goToTurn(100), card("replay"))).tokens;
+  await goToTurn(100);
+  assert.ok(difference > 0);
+  const [first, second] = [(await card("replay")).tokens, (await (await goToTurn(101), card("replay"))).tokens];
+  assert.equal(second - first, turns[100].question + turns[100].rest);
+  let [sent, sum] = [0, 0];
+  const system = first - turns.slice(0, 100).reduce((total, turn) => total + turn.question + turn.rest, 0);
+  const asked = encode("Who still has a Windows Phone, and what did we decide about it?").length + 4;
+  for (const { question, rest } of turns.slice(0, 101)) {
+    sum += (system - asked + sent + question) * 3 + rest * 15;
+    sent += question + rest;
+  }
+  assert.ok(Math.abs((await card("replay")).soFar - sum / 1e6) < 1e-9, `${(await card("replay")).soFar} ${sum / 1e6}`);
+  assert.ok((await card("cached")).soFar < (await card("replay")).soFar / 2, "the cached replay is honest");
+  const missing = [];
+  for (let turn = 12; turn <= turns.length; turn += 9) {
+    await goToTurn(turn);
+    if (!(await card("engine")).hasAnswer) missing.push(turn);
+  }
+  assert.deepEqual(missing, []);
+});
+
+test("prices, rules and windows can be changed, and the figures follow", async () => {
+  await goToTurn(200);
+  await page.evaluate(() => (document.querySelector(".race-settings").open = true));
+  await page.fill("#race-price-output", "0");
+  await drawn();
+  const before = await card("replay");
+  await page.fill("#race-price-input", "6");
+  await drawn();
+  assert.ok(Math.abs((await card("replay")).soFar - 2 * before.soFar) < 1e-9);
+  await page.selectOption("#race-rule", "no cache");
+  await drawn();
+  assert.ok(Math.abs((await card("replay")).soFar - (await card("cached")).soFar) < 1e-9, "without a cache both replays cost the same");
+  const small = await card("engine");
+  await page.selectOption("#race-window", "10000");
+  await drawn();
+  const large = await card("engine");
+  assert.ok(large.tokens > small.tokens && large.tokens <= 9_000, `${small.tokens} ${large.tokens}`);
+  for (const metric of ["request", "sum", "tokens"]) {
+    await page.click(`[data-metric="${metric}"]`);
+    await drawn();
+    assert.equal(await page.locator(".chart-line").count(), 3);
+  }
+  const picture = await page.locator(".chart-picture").boundingBox();
+  await page.mouse.click(picture.x + picture.width - 4, picture.y + 50);
+  await drawn();
+  assert.match(await page.textContent(".race-turn-words"), /^269 of 269$/);
 });
 
 test("the x-ray: each piece of the prompt has its text, scores, rule and source, by arrow keys as well", async () => {
@@ -90,6 +182,43 @@ test("the x-ray: the prompt is copied in each provider's format", async () => {
     assert.ok(isRight(JSON.parse(copied)), `${format}: ${copied.slice(0, 300)}`);
     assert.match(copied, /What does error PR-4132 mean/);
   }
+});
+
+/** Stores of the benchmark's database that hold anything but what every empty one holds. */
+const leftBehind = () => page.evaluate(async () => {
+  const answered = (request) => new Promise((done, fail) => Object.assign(request, { onsuccess: () => done(request.result), onerror: () => fail(request.error) }));
+  const { name } = (await globalThis.indexedDB.databases()).find((each) => each.name.includes("benchmark"));
+  const database = await answered(globalThis.indexedDB.open(name));
+  const stores = [...database.objectStoreNames].filter((store) => store !== "meta");
+  const counts = await Promise.all(stores.map((store) => answered(database.transaction(store).objectStore(store).count())));
+  database.close();
+  return stores.filter((_, index) => counts[index] > 0);
+});
+
+test("the benchmark runs while the page stays alive, and leaves nothing in its database", async () => {
+  await page.goto(`${server.url}/#view=benchmark`);
+  await page.selectOption("#benchmark-size", "1000");
+  await page.click("#benchmark-run");
+  await page.waitForSelector('[data-row="open"]', { timeout: 60_000 });
+  await page.waitForSelector("#benchmark-copy:not([hidden])");
+  const rows = await page.locator(".benchmark-row").evaluateAll((all) => all.map(({ dataset }) => dataset.row));
+  for (const row of ["tokensPerSecond", "appendOne", "appendMany", "words", "vectorsMs", "hybrid", "context", "open", "memoryBytes", "engineBytes"]) assert.ok(rows.includes(row), row);
+  assert.deepEqual(await leftBehind(), []);
+  await page.click("#benchmark-copy");
+  const text = await page.evaluate(() => globalThis.navigator.clipboard.readText());
+  assert.match(text, /Searching by words: \d/);
+  assert.ok(text.includes(await page.evaluate(() => globalThis.navigator.userAgent)));
+});
+
+test("the benchmark can be stopped, and leaves nothing either", async () => {
+  await page.selectOption("#benchmark-size", "10000");
+  await page.click("#benchmark-run");
+  await page.waitForSelector('[data-row="tokensPerSecond"]');
+  await page.waitForFunction(() => /Storing/.test(document.querySelector("#benchmark-words").textContent));
+  await page.click("#benchmark-stop");
+  await page.waitForSelector("#benchmark-stop", { state: "hidden" });
+  assert.match(await page.textContent("#benchmark-words"), /Stopped/);
+  assert.deepEqual(await leftBehind(), []);
 });
 
 test("nobody else was called, and nothing threw", () => {

@@ -1,11 +1,12 @@
 // The model of what prompts cost: providers' caches by their rules, and what it says of a conversation.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { breakEven, runCost } from "../../bench/cost/cost-run.mjs";
+import { runCost } from "../../bench/cost/cost-run.mjs";
 import { costTables } from "../../bench/cost/cost-tables.mjs";
 import { longConversation } from "../../bench/cost/conversation.mjs";
 import { PRICE_RULES } from "../../bench/cost/price-rules.mjs";
 import { PromptCache } from "../../bench/cost/prompt-cache.mjs";
+import { breakEven } from "../../bench/cost/strategies.mjs";
 
 const rule = (name) => PRICE_RULES.find((each) => each.name.startsWith(name));
 const blocks = (...tokens) => tokens.map((count, index) => ({ text: `${index}:${count}`, tokens: count }));
@@ -43,9 +44,9 @@ test("without marks the common start is read, where it is long enough; WebLLM re
 });
 
 test("from where on one way is cheaper", () => {
-  assert.equal(breakEven({ sums: [5, 6, 7] }, { sums: [1, 6, 9] }), 3);
-  assert.equal(breakEven({ sums: [5, 6] }, { sums: [1, 6] }), undefined);
-  assert.equal(breakEven({ sums: [0, 1] }, { sums: [1, 2] }), 1);
+  assert.equal(breakEven([5, 6, 7], [1, 6, 9]), 3);
+  assert.equal(breakEven([5, 6], [1, 6]), undefined);
+  assert.equal(breakEven([0, 1], [1, 2]), 1);
 });
 
 test("over a conversation the engine's prompts are read from caches and end up cheaper than replaying it", async () => {

@@ -43,7 +43,7 @@ export class ChatHead {
     fill(
       this.#root,
       element("div", { class: "chat-name" },
-        element("h2", { class: "chat-title", id: "chat-title" }, visibleLine(current.title) || "Untitled"),
+        element("h2", { class: "chat-title", id: "chat-title" }, isPassing && current.messageCount === 0 ? "Temporary chat" : visibleLine(current.title) || "Untitled"),
         element("p", { class: "chat-about" }, isPassing
           ? "Temporary: not searched, not remembered, deleted when you leave it."
           : `${formatCount(current.messageCount, "message")}, ${formatCount(current.tokens, "token")}`)),

@@ -7,6 +7,7 @@ import type { RecallGroup } from "throughline";
 import { button, element, fill } from "./element.ts";
 import { messageLine, readMessage, speakerOf } from "./message.ts";
 import { showMessage } from "./navigation.ts";
+import { isTemporary } from "./temporary-chats.ts";
 import { inlineText, visibleLine } from "./visible-text.ts";
 import { showConversation } from "./views.ts";
 import { formatCount, formatShortDay } from "./wording.ts";
@@ -16,8 +17,10 @@ import type { Workspace } from "./workspace.ts";
 const MOST_HITS = 40;
 /** Hits shown of one conversation at first. */
 const MOST_OF_ONE = 4;
+/** Least similarity, 0 to 1, of a message that has none of the words. */
+const SIMILAR = 0.4;
 /** Characters of a message that are shown of it. */
-const SNIPPET = 150;
+const SNIPPET = 110;
 /** Characters in front of the first marked word. */
 const LEAD = 40;
 
@@ -28,6 +31,8 @@ interface Hit {
   who: string;
   when: string;
   text: string;
+  /** It has words of the query; else it is only similar in meaning. */
+  hasWords: boolean;
 }
 
 /** The box, and the hits that take the place of the list of conversations while something is in it. */
@@ -93,7 +98,7 @@ export class ChatSearch {
     const projectId = this.#workspace.project;
     try {
       const groups = await this.#workspace.opened().recall(query, {
-        topK: MOST_HITS, before: 0, after: 0, explain: false, signal, ...(projectId === null ? {} : { filter: { projectId } }),
+        topK: MOST_HITS, before: 0, after: 0, signal, ...(projectId === null ? {} : { filter: { projectId } }),
       });
       if (!signal.aborted) await this.#show(query, groups, signal);
     } catch (error) {
@@ -106,28 +111,38 @@ export class ChatSearch {
 
   async #show(query: string, groups: readonly RecallGroup[], signal: AbortSignal): Promise<void> {
     const words = searchedWords(query);
-    const byConversation = new Map<string, Hit[]>();
-    for (const hit of groups.flatMap(hitsOf)) {
-      byConversation.set(hit.conversationId, [...(byConversation.get(hit.conversationId) ?? []), hit]);
-    }
-    const titles = await this.#titles([...byConversation.keys()]);
+    const hits = groups.flatMap(hitsOf);
+    const titles = await this.#titles([...new Set(hits.map(({ conversationId }) => conversationId))]);
     if (signal.aborted) return;
     const named = this.#named(query);
-    const total = [...byConversation.values()].reduce((sum, hits) => sum + hits.length, 0);
-    this.#count.textContent = total + named.length === 0
-      ? "Nothing found."
-      : [named.length > 0 && formatCount(named.length, "title"), total > 0 && `${formatCount(total, "message")} in ${formatCount(byConversation.size, "chat")}`].filter(Boolean).join(", ");
+    const [exact, similar] = [hits.filter(({ hasWords }) => hasWords), hits.filter(({ hasWords }) => !hasWords)];
+    const chats = new Set(exact.map(({ conversationId }) => conversationId)).size;
+    const found = [
+      named.length > 0 && formatCount(named.length, "title"),
+      exact.length > 0 && `${formatCount(exact.length, "message")} in ${formatCount(chats, "chat")}`,
+      similar.length > 0 && `${similar.length} similar in meaning`,
+    ].filter((part) => part !== false);
+    this.#count.textContent = found.length === 0 ? "Nothing found." : found.join(", ");
     fill(
       this.#hits,
-      ...named.map(({ id, title }) => this.#entry(inlineText(visibleLine(title), words), "", () => this.#workspace.attempt(() => this.#workspace.select(id)))),
-      ...[...byConversation].map(([id, hits]) => this.#conversation(titles.get(id) ?? "Untitled", hits, words)),
+      ...named.map(({ id, title }) => this.#entry(inlineText(visibleLine(title), words), "Title", () => this.#workspace.attempt(() => this.#workspace.select(id)))),
+      ...this.#conversations(exact, titles, words),
+      similar.length > 0 && element("details", { class: "similar", open: exact.length === 0 },
+        element("summary", {}, "Similar in meaning"), ...this.#conversations(similar, titles, words)),
     );
+  }
+
+  /** The hits by conversation, in the order of each one's best. */
+  #conversations(hits: readonly Hit[], titles: ReadonlyMap<string, string>, words: readonly string[]): HTMLElement[] {
+    const ids = [...new Set(hits.map(({ conversationId }) => conversationId))];
+    return ids.map((id) => this.#conversation(titles.get(id) ?? "Untitled", hits.filter(({ conversationId }) => conversationId === id), words));
   }
 
   #named(query: string): Workspace["conversations"] {
     const searched = query.toLowerCase();
     const { conversations, project } = this.#workspace;
-    return conversations.filter(({ projectId, title }) => title.toLowerCase().includes(searched) && (project === null || projectId === project)).slice(0, 3);
+    const isShown = (one: Workspace["conversations"][number]): boolean => !isTemporary(one) && (project === null || one.projectId === project);
+    return conversations.filter((one) => one.title.toLowerCase().includes(searched) && isShown(one)).slice(0, 3);
   }
 
   async #titles(ids: readonly string[]): Promise<Map<string, string>> {
@@ -157,11 +172,13 @@ export class ChatSearch {
 }
 
 function hitsOf({ conversationId, hits, messages, range }: RecallGroup): Hit[] {
-  return hits.map(({ id, seq }) => {
+  return hits.flatMap(({ id, scores, seq }) => {
+    const hasWords = (scores?.keyword ?? 0) > 0;
+    if (!hasWords && (scores?.semantic ?? 0) < SIMILAR) return [];
     const raw = messages.find((each) => each["id"] === id) ?? messages[seq - range[0]] ?? {};
     const message = readMessage(raw, seq);
     const when = message.createdAt ? formatShortDay(message.createdAt) : "";
-    return { conversationId, seq, who: speakerOf(message.role), when, text: messageLine(message) };
+    return [{ conversationId, seq, who: speakerOf(message.role), when, text: messageLine(message), hasWords }];
   });
 }
 

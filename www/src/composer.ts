@@ -144,7 +144,7 @@ export class Composer {
       button(question, () => {
         this.#closeChips(question);
         void ask(this.#workspace, question, evidence);
-      }, { class: "chip" }));
+      }, { class: "chip", title: question }));
     fill(this.#chips, ...chips);
   }
 

@@ -78,8 +78,9 @@ function open(workspace: Workspace, action: () => Promise<unknown>): void {
 function row(workspace: Workspace, conversation: Conversation): HTMLElement {
   const { id, messageCount, projectId, title, updatedAt } = conversation;
   const isCurrent = id === workspace.current?.id;
-  const about = isTemporary(conversation)
-    ? "Temporary"
+  const isPassing = isTemporary(conversation);
+  const about = isPassing
+    ? "Temporary, not remembered"
     : [formatShortDay(new Date(updatedAt)), formatCount(messageCount, "message"), workspace.project === null && projectId ? visibleLine(projectId) : ""].filter((word) => word !== "").join(" · ");
   return element(
     "li",
@@ -93,7 +94,7 @@ function row(workspace: Workspace, conversation: Conversation): HTMLElement {
         "data-conversation": id,
         on: { click: () => open(workspace, () => workspace.select(id)) },
       },
-      element("span", { class: "conversation-title" }, visibleLine(title) || "Untitled"),
+      element("span", { class: "conversation-title" }, messageCount === 0 && isPassing ? "Temporary chat" : visibleLine(title) || "Untitled"),
       element("span", { class: "conversation-about" }, about),
     ),
   );

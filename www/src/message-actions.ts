@@ -24,7 +24,6 @@ export function messageActions(workspace: Workspace, message: ShownMessage): HTM
   };
   const isWhole = message.status !== "streaming";
   place.append(
-    ...versionSwitch(workspace, conversationId, message.id),
     copyButton("Copy message", () => message.text),
     ...(isWhole && workspace.model && message.role === "assistant" ? regenerate(workspace, message) : []),
     ...(isWhole && message.role === "user" ? [button("Edit", edit, { class: "quiet small", "data-action": "edit" })] : []),
@@ -50,19 +49,18 @@ function regenerate(workspace: Workspace, message: ShownMessage): HTMLElement[] 
 }
 
 /** `‹ 2 of 3 ›`, for a message that was said in several ways. */
-function versionSwitch(workspace: Workspace, conversationId: string, messageId: string): HTMLElement[] {
+export function versionSwitch(workspace: Workspace, messageId: string): HTMLElement | null {
+  const conversationId = workspace.current?.id ?? "";
   const versions = workspace.versions.get(messageId);
-  if (!versions) return [];
+  if (!versions) return null;
   const { ids, shown } = versions;
   const step = (to: number, label: string, sign: string): HTMLElement => {
     const id = ids[to];
     const turn = (): void => void (id !== undefined && workspace.attempt(() => turnTo(workspace, conversationId, id)));
     return button(sign, turn, { class: "quiet small", "aria-label": label, disabled: id === undefined });
   };
-  return [
-    element("span", { class: "versions" },
-      step(shown - 1, "Version before", "‹"), `${shown + 1} of ${ids.length}`, step(shown + 1, "Next version", "›")),
-  ];
+  return element("span", { class: "versions" },
+    step(shown - 1, "Version before", "‹"), `${shown + 1} of ${ids.length}`, step(shown + 1, "Next version", "›"));
 }
 
 function openEditor(article: HTMLElement, message: ShownMessage, isAnswered: boolean, save: (text: string) => Promise<boolean>): void {

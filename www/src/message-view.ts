@@ -9,8 +9,8 @@ import { formatShortDay, formatTime } from "./wording.ts";
 /** What is said of a message that is not whole. */
 const STATUS_WORDS = { complete: null, streaming: "Being written", aborted: "Stopped before its end" };
 
-/** A message as it stands in the transcript, with what can be done with it. */
-export function messageView(message: ShownMessage, actions?: HTMLElement): HTMLElement {
+/** A message as it stands in the transcript, with the switch of its versions and what can be done with it. */
+export function messageView(message: ShownMessage, versions: HTMLElement | null, actions: HTMLElement): HTMLElement {
   const { createdAt, id, role, seq, status } = message;
   const words = STATUS_WORDS[status];
   return element(
@@ -23,9 +23,10 @@ export function messageView(message: ShownMessage, actions?: HTMLElement): HTMLE
       createdAt && element("time", { datetime: createdAt.toISOString() }, formatTime(createdAt)),
       element("span", { class: "message-id", title: `Id: ${visibleLine(id)}` }, `#${seq}`),
       words && element("span", { class: "message-status" }, words),
+      versions,
       element("span", { class: "message-place" }),
-      actions,
     ),
+    actions,
     messageBody(message),
   );
 }

@@ -6,21 +6,39 @@ import type { Suggestion, Workspace } from "./workspace.ts";
 /** Its id, the same for everyone, so that a second click opens what is there. */
 export const SAMPLE_ID = "sample-probenraum";
 
-interface SampleQuestions {
-  questions: { question: string; evidence: string[] }[];
+/** The sample as it is stored beside the page. */
+export interface SampleConversation {
+  title: string;
+  messages: RawMessage[];
+}
+
+/** A question about it, with the ids of the messages that answer it. */
+export interface SampleQuestion {
+  kind: string;
+  question: string;
+  evidence: string[];
 }
 
 /** Brings the sample conversation in and opens it. */
 export async function loadSample(workspace: Workspace): Promise<void> {
   workspace.say({ kind: "busy", words: "Loading the sample conversation" });
-  const sample = (await json("sample/conversation.json")) as { title: string; messages: RawMessage[] };
-  await workspace.bringIn({ id: SAMPLE_ID, title: sample.title }, sample.messages);
+  const { messages, title } = await sampleConversation();
+  await workspace.bringIn({ id: SAMPLE_ID, title }, messages);
+}
+
+/** The sample itself. */
+export async function sampleConversation(): Promise<SampleConversation> {
+  return (await json("sample/conversation.json")) as SampleConversation;
 }
 
 /** Its questions, the headline first. */
+export async function sampleQuestions(): Promise<SampleQuestion[]> {
+  return ((await json("sample/questions.json")) as { questions: SampleQuestion[] }).questions;
+}
+
+/** Its questions, to be asked with one click. */
 export async function sampleSuggestions(): Promise<readonly Suggestion[]> {
-  const { questions } = (await json("sample/questions.json")) as SampleQuestions;
-  return questions.map(({ question, evidence }) => ({ question, evidence }));
+  return (await sampleQuestions()).map(({ question, evidence }) => ({ question, evidence }));
 }
 
 async function json(path: string): Promise<unknown> {

@@ -5,7 +5,8 @@
 
 import { button, element, fill } from "./element.ts";
 import { inquiryCard } from "./inquiry-card.ts";
-import { messageActions } from "./message-actions.ts";
+import { messageActions, versionSwitch } from "./message-actions.ts";
+import { messageKeys } from "./message-keys.ts";
 import { messageView, updateMessage } from "./message-view.ts";
 import type { ShownMessage } from "./message.ts";
 import { onGoTo, type Destination } from "./navigation.ts";
@@ -27,6 +28,7 @@ export class Transcript {
   readonly #workspace: Workspace;
   readonly #scroller = element("div", { class: "scroller", id: "transcript", tabindex: 0, "aria-label": "Transcript" });
   readonly #list = element("div", { class: "messages" });
+  readonly #resetKeys = messageKeys(this.#list);
   readonly #earlier = button("Earlier messages", () => this.#show(this.#from - SHOWN_MORE, this.#to), { class: "quiet more" });
   readonly #later = button("Later messages", () => this.#show(this.#from, this.#to + SHOWN_MORE), { class: "quiet more" });
   readonly #inquiry = element("div", { class: "inquiry-place" });
@@ -105,6 +107,7 @@ export class Transcript {
     const { activeElement } = document;
     const focused = activeElement && this.#list.contains(activeElement) ? activeElement.closest("[id]")?.id : undefined;
     fill(this.#list, ...nodes);
+    this.#resetKeys();
     if (focused !== undefined) (document.getElementById(focused) ?? this.#scroller).focus({ preventScroll: true });
   }
 
@@ -207,7 +210,7 @@ export class Transcript {
   }
 
   #view(message: ShownMessage): HTMLElement {
-    return messageView(message, messageActions(this.#workspace, message));
+    return messageView(message, versionSwitch(this.#workspace, message.id), messageActions(this.#workspace, message));
   }
 }
 

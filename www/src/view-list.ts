@@ -17,6 +17,15 @@ export const VIEWS: readonly View[] = [
     },
   },
   {
+    id: "race",
+    title: "Race",
+    place: "page",
+    mount: async (root, workspace) => {
+      const { mountRace } = await import("./race/race-view.ts");
+      mountRace(root, workspace);
+    },
+  },
+  {
     id: "memory",
     title: "Memory",
     place: "beside",
@@ -50,6 +59,15 @@ export const VIEWS: readonly View[] = [
     mount: async (root, workspace) => {
       const { modelsView } = await import("./models-view.ts");
       modelsView(root, workspace);
+    },
+  },
+  {
+    id: "benchmark",
+    title: "Benchmark",
+    place: "page",
+    mount: async (root) => {
+      const { mountBenchmark } = await import("./benchmark/benchmark-view.ts");
+      mountBenchmark(root);
     },
   },
 ];

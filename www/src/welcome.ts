@@ -37,6 +37,7 @@ function welcome(workspace: Workspace): HTMLElement {
       "Open the sample: twelve weeks of work on a website for a choir, 566 messages. Then ask about something said on the first evening."),
     element("p", { class: "actions" },
       button("Try the sample conversation", () => act(() => loadSample(workspace)), { class: "primary", id: "try-sample" }),
+      button("See the race: 3,000 tokens or 18,000", () => showView("race"), { id: "see-race" }),
       button("Import your chats", () => showView("import")),
       button("Start an empty one", () => act(() => startConversation(workspace, workspace.project))),
       button("Temporary chat", () => act(() => startTemporary(workspace)), { class: "quiet" })),
