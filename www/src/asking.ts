@@ -103,6 +103,7 @@ async function answer(workspace: Workspace): Promise<void> {
   const message = { id: crypto.randomUUID(), role: "assistant", content: "", createdAt: asked };
   let stream: MessageStream | undefined;
   inquiry.answer = "awaited";
+  workspace.changed("inquiry");
   try {
     const system = context.system === "" ? [] : [{ role: "system", content: context.system }];
     for await (const piece of model.stream([...system, ...context.messages], workspace.settings.reserve, signal)) {
@@ -132,6 +133,8 @@ async function answer(workspace: Workspace): Promise<void> {
     throw new Error("The model answered with nothing. Nothing was stored.");
   }
   inquiry.answer = "done";
+  // Who is told that it is ready finds the answer whole.
+  await workspace.catchUp();
 }
 
 async function begin(workspace: Workspace, inquiry: Inquiry, asked: string, message: object, signal: AbortSignal): Promise<MessageStream> {

@@ -9,7 +9,7 @@ import type { Workspace } from "./workspace.ts";
 export class AttachmentPicker {
   readonly button = button("Attach", () => this.#input.click(), { id: "attach", title: `Up to ${MOST_ATTACHMENTS} files; what is text is taken along, of others the name, type and size` });
   readonly chosen = element("div", { class: "chosen-files", hidden: true });
-  attachments: Attachment[] = [];
+  attachments: readonly Attachment[] = [];
   readonly #workspace: Workspace;
   readonly #input = element("input", { type: "file", multiple: true, hidden: true, id: "attach-file" });
 
@@ -21,7 +21,6 @@ export class AttachmentPicker {
       this.#input.value = "";
       void this.add(files);
     });
-    workspace.subscribe(["wiped"], () => this.clear());
     this.#show();
   }
 
@@ -35,9 +34,9 @@ export class AttachmentPicker {
     });
   }
 
-  /** Takes all away. */
-  clear(): void {
-    this.attachments = [];
+  /** Puts these files in the place of those that were chosen. */
+  choose(attachments: readonly Attachment[]): void {
+    this.attachments = attachments;
     this.#show();
   }
 

@@ -2,7 +2,7 @@
 
 import { ask, stopAnswering } from "./asking.ts";
 import { AttachmentPicker } from "./attachment-picker.ts";
-import { contentWith } from "./attachments.ts";
+import { contentWith, type Attachment } from "./attachments.ts";
 import { button, element, fill } from "./element.ts";
 import { isTemporary } from "./temporary-chats.ts";
 import type { Workspace } from "./workspace.ts";
@@ -34,8 +34,8 @@ export class Composer {
     this.#chips,
   );
   readonly #form: HTMLFormElement;
-  /** What was typed and not sent, by conversation. */
-  readonly #drafts = new Map<string, string>();
+  /** What was typed and chosen and not sent, by conversation. */
+  readonly #drafts = new Map<string, { text: string; attachments: readonly Attachment[] }>();
   #conversationId: string | null = null;
   #isOpen = false;
 
@@ -55,6 +55,7 @@ export class Composer {
       event.preventDefault();
       void this.#submit();
     });
+    this.#acceptDrops();
     this.#box.addEventListener("paste", (event) => {
       const files = [...(event.clipboardData?.files ?? [])];
       if (files.length === 0) return;
@@ -81,6 +82,24 @@ export class Composer {
     return model === null && messages.length === 0 && !conversations.some(({ messageCount }) => messageCount > 0);
   }
 
+  /** Files that are dropped here go with the message; elsewhere on the page they are an export to be imported. */
+  #acceptDrops(): void {
+    const isOver = (event: DragEvent, isIt: boolean): boolean => {
+      if (!event.dataTransfer?.types.includes("Files")) return false;
+      event.preventDefault();
+      event.stopPropagation();
+      this.#form.classList.toggle("dropping", isIt);
+      const veil = document.getElementById("drop-veil");
+      if (veil) veil.hidden = true;
+      return true;
+    };
+    this.#form.addEventListener("dragover", (event) => isOver(event, true));
+    this.#form.addEventListener("dragleave", (event) => isOver(event, false));
+    this.#form.addEventListener("drop", (event) => {
+      if (isOver(event, false)) void this.#files.add([...(event.dataTransfer?.files ?? [])]);
+    });
+  }
+
   /** Each conversation has its own draft; one that is gone leaves none. */
   #keepDraft(): void {
     const before = this.#conversationId;
@@ -88,10 +107,15 @@ export class Composer {
     if (before === now) return;
     this.#conversationId = now;
     // What was typed before there was a conversation goes into the first one.
-    if (before === null && this.#box.value !== "") return;
-    if (before !== null && now !== null && this.#box.value !== "") this.#drafts.set(before, this.#box.value);
+    const { attachments } = this.#files;
+    const text = this.#box.value;
+    const isEmpty = text === "" && attachments.length === 0;
+    if (before === null && !isEmpty) return;
+    if (before !== null && now !== null && !isEmpty) this.#drafts.set(before, { text, attachments });
     else if (before !== null) this.#drafts.delete(before);
-    this.#box.value = now === null ? "" : this.#drafts.get(now) ?? "";
+    const draft = now === null ? undefined : this.#drafts.get(now);
+    this.#box.value = draft?.text ?? "";
+    this.#files.choose(draft?.attachments ?? []);
   }
 
   #forgetDrafts(): void {
@@ -101,10 +125,10 @@ export class Composer {
 
   /** Empties the box, unless another conversation or another text is in it by now. */
   #sent(text: string, conversationId: string | null): void {
-    if (conversationId !== null && this.#drafts.get(conversationId)?.trim() === text) this.#drafts.delete(conversationId);
+    if (conversationId !== null && this.#drafts.get(conversationId)?.text.trim() === text) this.#drafts.delete(conversationId);
     if (this.#box.value.trim() !== text) return;
     this.#box.value = "";
-    this.#files.clear();
+    this.#files.choose([]);
   }
 
   async #submit(): Promise<void> {

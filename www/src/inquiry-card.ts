@@ -34,6 +34,7 @@ export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): 
     "section",
     { class: "inquiry", "aria-label": "Your question" },
     isAnswered || storedAs !== null ? null : element("p", { class: "asked" }, question),
+    answer === "awaited" ? element("p", { class: "fine awaited" }, "Waiting for the first word of the answer.") : null,
     workspace.model ? null : element("p", { class: "fine" },
       "No model is on, so there is no answer. This is what a model would be given; the question was not stored."),
     figures,

@@ -19,7 +19,7 @@ const drawn = new WeakMap<Element, { source: string; node: Node }[]>();
 
 /** Shows a text in a container. Blocks that have not changed since the last time stay the same nodes, with their selection. */
 export function renderMarkdown(container: Element, text: string, marked: Marked): void {
-  const tokens = lexer(text, { gfm: true }).filter(({ type }) => type !== "space" && type !== "def");
+  const tokens = lexer(text, { gfm: true }).filter(({ type }) => type !== "space");
   if (!drawn.has(container)) container.replaceChildren();
   const before = drawn.get(container) ?? [];
   const same = before.findIndex(({ source }, index) => tokens[index]?.raw !== source);
