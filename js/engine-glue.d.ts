@@ -45,7 +45,7 @@ export class MemoryStoreHandle {
 /** What {@link Engine.open} is told. */
 export interface EngineOptions {
   userId: string;
-  storage: { kind: "indexeddb"; name: string } | { kind: "memory" };
+  storage: { kind: "indexeddb"; name: string } | { kind: "memory" } | { kind: "external" };
   tokenizer: string;
   policy: object;
   embedder?: { id: string; dimensions: number; maxBatchSize: number; maxInputTokens: number; remote: boolean };
@@ -61,6 +61,17 @@ export interface EngineModelRequest {
   maxTokens: number;
 }
 
+/** Records of a user in a storage of the app's own: lists are flat, as js/external-store.ts reads them. */
+export interface EngineStorage {
+  durable: boolean;
+  get: (addresses: unknown[], signal: AbortSignal) => Promise<unknown[]>;
+  scan: (query: unknown[], signal: AbortSignal) => Promise<unknown[]>;
+  count: (range: unknown[], signal: AbortSignal) => Promise<number>;
+  commit: (lists: unknown[]) => Promise<boolean>;
+  destroy: () => Promise<void>;
+  close: () => void;
+}
+
 /** The engine's way back to the app. */
 export interface EngineHost {
   now(): number;
@@ -69,6 +80,8 @@ export interface EngineHost {
   emit(event: string, payload: unknown): void;
   /** Takes a lock if it is free now: a function that releases it, else `null`. */
   tryLock(name: string): Promise<(() => void) | null>;
+  /** Where the storage is of the kind "external". */
+  storage?: EngineStorage;
   /** Where the storage has a key: the keys of the database with this header, or of a new one (see `js/store-lock.ts`). */
   unlock?(header: string | undefined): Promise<object>;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { StoreLock } from "./store-lock.js";
-import type { EngineHost, EngineModelRequest } from "./engine-glue.js";
+import type { EngineHost, EngineModelRequest, EngineStorage } from "./engine-glue.js";
 import { MemoryError, type MemoryErrorCode } from "./errors.js";
 import { FrozenHolder } from "./frozen-holder.js";
 import { tryLock } from "./locks.js";
@@ -39,7 +39,7 @@ export class Host {
   }
 
   /** The object that is handed to the engine. `isCurrent` tells whether that engine still lives. */
-  forEngine(isCurrent: () => boolean, lock?: StoreLock): EngineHost {
+  forEngine(isCurrent: () => boolean, lock?: StoreLock, storage?: EngineStorage): EngineHost {
     // What an engine that trapped still holds, it will never release.
     this.#releaseLocks();
     const { embedder, languageModel } = this.#options;
@@ -48,6 +48,17 @@ export class Host {
       emit: (event, payload) => this.#deliver(event, payload),
       tryLock: (name) => stopWithEngine(this.#tryLock(name), isCurrent),
     };
+    if (storage !== undefined) {
+      const { get, scan, count, commit, destroy, ...rest } = storage;
+      host.storage = {
+        ...rest,
+        get: (list, signal) => stopWithEngine(get(list, signal), isCurrent),
+        scan: (query, signal) => stopWithEngine(scan(query, signal), isCurrent),
+        count: (range, signal) => stopWithEngine(count(range, signal), isCurrent),
+        commit: (lists) => stopWithEngine(commit(lists), isCurrent),
+        destroy: () => stopWithEngine(destroy(), isCurrent),
+      };
+    }
     if (lock !== undefined) {
       const unlock = async (header: string | undefined): Promise<object> => {
         const { seal, open, ...rest } = await lock.unlock(header);

@@ -5,6 +5,7 @@ export type { Conversations } from "./conversations.js";
 export type { Facts } from "./facts.js";
 export type { MessageStream } from "./message-stream.js";
 export type { StorageState } from "./storage-state.js";
+export { externalStorage } from "./external-storage.js";
 export { indexedDbStorage, memoryStorage } from "./storage.js";
 export { passphraseKey } from "./storage-key.js";
 export type { PassphraseKey } from "./storage-key.js";

@@ -3,6 +3,7 @@
  * workers by the platform's Web Locks, else (Node, or memory storage, which no other tab sees) within this module.
  */
 
+import type { HeldStorage } from "./external-storage.js";
 import type { CheckedOptions } from "./options.js";
 
 const held = new WeakMap<object, Set<string>>();
@@ -11,6 +12,10 @@ const everywhere = {};
 /** Takes the lock if it is free now: a function that releases it, else `null`. With `steal`, another tab loses it. */
 export async function tryLock({ storage, userId }: CheckedOptions, name: string, steal = false): Promise<(() => void) | null> {
   if (storage.kind === "memory") return tryLocal(storage, `${userId}:${name}`);
+  if (storage.kind === "external") {
+    const { given } = storage as HeldStorage;
+    return given.tryLock === undefined ? tryLocal(given, `${userId}:${name}`) : given.tryLock(userId, name);
+  }
   const full = `throughline:${storage.name}:${userId}:${name}`;
   const locks = (globalThis as { navigator?: { locks?: LockManager } }).navigator?.locks;
   return locks === undefined ? tryLocal(everywhere, full) : tryShared(locks, full, steal);

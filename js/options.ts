@@ -3,6 +3,7 @@
 import { isWellFormed } from "./arguments.js";
 import { requireThisCopy } from "./copies.js";
 import { MemoryError } from "./errors.js";
+import type { HeldStorage } from "./external-storage.js";
 import { defaultStorage } from "./storage.js";
 import { holdKey } from "./storage-key.js";
 import type { Embedder, Encoding, LanguageModel, MemoryOptions, Storage, Tokenizer } from "./types.js";
@@ -80,7 +81,7 @@ export function checkOptions(options: MemoryOptions): CheckedOptions {
     embedder: options.embedder === undefined ? undefined : checkEmbedder(options.embedder),
     languageModel: options.languageModel === undefined ? undefined : checkLanguageModel(options.languageModel),
     policy: withoutUndefined(policy),
-    isRelaxed: storage.kind === "indexeddb" && policy.durability === "relaxed",
+    isRelaxed: isDurable(storage) && policy.durability === "relaxed",
     clock,
     vocabulary: (encoding) => vocabularyBytes(encoding, vocabularies[encoding]),
     wasm: options.wasm,
@@ -94,6 +95,10 @@ function checkUserId(userId: unknown): string {
   throw invalid("Option userId must be well-formed text of 1 to 512 bytes.");
 }
 
+function isDurable(storage: Storage): boolean {
+  return storage.kind === "external" ? (storage as HeldStorage).given.durable : storage.kind === "indexeddb";
+}
+
 function checkStorage(storage: Storage): Storage {
   if (isObject(storage) && storage.kind === "memory") {
     requireThisCopy(storage, "Option storage");
@@ -102,7 +107,8 @@ function checkStorage(storage: Storage): Storage {
   if (isObject(storage) && storage.kind === "indexeddb") {
     return storage.key === undefined ? storage : { ...storage, key: holdKey(storage.key) };
   }
-  throw invalid("Option storage must come from indexedDbStorage() or memoryStorage().");
+  if (isObject(storage) && storage.kind === "external" && "hold" in storage) return storage;
+  throw invalid("Option storage must come from indexedDbStorage(), memoryStorage() or externalStorage().");
 }
 
 function checkEmbedder(embedder: Embedder): CheckedEmbedder {

@@ -11,6 +11,8 @@ import type { StoreLock } from "./store-lock.js";
 import { MemoryError, aborted, closed, isMemoryError, notLoaded, toMemoryError, untilAborted } from "./errors.js";
 import { exportFrom, type Backup, type ExportOptions, type ExportReport, type ExportToOptions } from "./export.js";
 import { Host } from "./host.js";
+import type { ExternalStore } from "./external-store.js";
+import type { HeldStorage } from "./external-storage.js";
 import { importInto } from "./import-into.js";
 import { tryLock } from "./locks.js";
 import { StorageGuard } from "./storage-guard.js";
@@ -78,12 +80,14 @@ export class EngineSession implements Session {
   /** Messages that a trap takes along: those of a store in memory. */
   #held = 0;
   #lock: StoreLock | undefined;
+  readonly #external: ExternalStore | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: CheckedOptions, emit: <Name extends MemoryEventName>(event: Name, payload: MemoryEvents[Name]) => void) {
     this.#options = options;
     this.#emit = emit;
     this.#guard = StorageGuard.for(options, emit);
+    if (options.storage.kind === "external") this.#external = (options.storage as HeldStorage).hold(options.userId);
     this.#barrier = options.isRelaxed ? this.#makeBarrier() : undefined;
     this.#host = new Host(
       options,
@@ -177,6 +181,7 @@ export class EngineSession implements Session {
     } finally {
       this.#host.close();
       this.#lock?.forget();
+      this.#external?.close();
     }
   }
 
@@ -263,7 +268,7 @@ export class EngineSession implements Session {
     const { embedder, languageModel, storage, userId, tokenizer, policy } = this.#options;
     const options: EngineOptions = {
       userId,
-      storage: storage.kind === "memory" ? { kind: "memory" } : { kind: "indexeddb", name: storage.name },
+      storage: storage.kind === "indexeddb" ? { kind: storage.kind, name: storage.name } : { kind: storage.kind },
       tokenizer,
       policy,
     };
@@ -275,7 +280,7 @@ export class EngineSession implements Session {
       const { contextWindow, remote } = languageModel;
       options.languageModel = { contextWindow, remote };
     }
-    const host = this.#host.forEngine(() => isAlive(generation), await this.#storeLock());
+    const host = this.#host.forEngine(() => isAlive(generation), await this.#storeLock(), await this.#external?.open());
     const engine = await guarded(() =>
       glue.Engine.open(options, host, storage.kind === "memory" ? memoryStore(storage, userId, glue.MemoryStoreHandle) : undefined),
     );
@@ -289,7 +294,7 @@ export class EngineSession implements Session {
   /** The key of the storage, where it has one. */
   async #storeLock(): Promise<StoreLock | undefined> {
     const { storage } = this.#options;
-    if (storage.kind === "memory" || storage.key === undefined) return undefined;
+    if (storage.kind !== "indexeddb" || storage.key === undefined) return undefined;
     const { StoreLock } = await import("./store-lock.js").catch(notLoaded("What encrypts"));
     this.#lock ??= new StoreLock(storage.key);
     return this.#lock;
@@ -317,6 +322,9 @@ export class EngineSession implements Session {
 
   #asMemoryError(error: unknown): MemoryError {
     const known = toMemoryError(error, "engine_unavailable", "The engine could not carry out this call.");
+    const failure = this.#external?.failure;
+    // As the app's storage threw it, which alone knows whether it is worth trying again.
+    if (failure?.code === known.code && failure.message === known.message) return failure;
     const cause = this.#host.causeOf(known.code);
     if (cause === undefined) return known;
     const { code, message, retryable, details } = known;

@@ -4,8 +4,10 @@
  */
 
 import { contentHash } from "./content-hash.js";
+import type { HeldStorage } from "./external-storage.js";
 import type { CheckedOptions } from "./options.js";
 import { onPageChange } from "./page-life.js";
+import type { StorageChannel } from "./types.js";
 
 /** The events that others are told of. What they carry holds ids and figures, never a user's text. */
 const KINDS = ["append", "stream", "compaction", "conversation", "fact", "storage"] as const;
@@ -38,14 +40,17 @@ export class TabChannel {
   readonly #receive: (hints: Hint[]) => Promise<void>;
   readonly #listening = new AbortController();
   readonly #locks: LockHolder;
-  #channel: BroadcastChannel | undefined;
+  readonly #make: (name: string) => StorageChannel | undefined;
+  #channel: StorageChannel | undefined;
   #waiting: Hint[] = [];
   #isReceiving = false;
 
   /** `receive` gets what was told since it last ended, and is not called while it runs. It never rejects. */
   constructor({ storage, userId }: CheckedOptions, receive: (hints: Hint[]) => Promise<void>, locks: LockHolder) {
-    const name = storage.kind === "indexeddb" ? storage.name : (memoryNames.get(storage) ?? crypto.randomUUID());
+    const name = storage.kind === "memory" ? (memoryNames.get(storage) ?? crypto.randomUUID()) : storage.name;
     if (storage.kind === "memory") memoryNames.set(storage, name);
+    const given = storage.kind === "external" ? (storage as HeldStorage).given : undefined;
+    this.#make = given?.channel?.bind(given) ?? broadcast;
     this.#name = `throughline:${contentHash(storage.kind, name, userId)}`;
     this.#receive = receive;
     this.#locks = locks;
@@ -95,11 +100,9 @@ export class TabChannel {
   }
 
   #open(): void {
-    if (typeof BroadcastChannel === "undefined" || this.#channel !== undefined) return;
-    const channel = new BroadcastChannel(this.#name);
-    channel.onmessage = ({ data }: MessageEvent<unknown>) => this.#hear(data);
-    // Node must not be kept alive by it.
-    (channel as { unref?: () => void }).unref?.();
+    const channel = this.#channel === undefined ? this.#make(this.#name) : undefined;
+    if (channel === undefined) return;
+    channel.onmessage = ({ data }) => this.#hear(data);
     this.#channel = channel;
   }
 
@@ -122,6 +125,15 @@ export class TabChannel {
     }
     this.#isReceiving = false;
   }
+}
+
+/** What browsers and Node have; not every runtime. */
+function broadcast(name: string): StorageChannel | undefined {
+  if (typeof BroadcastChannel === "undefined") return undefined;
+  const channel = new BroadcastChannel(name);
+  // Node must not be kept alive by it.
+  (channel as { unref?: () => void }).unref?.();
+  return channel as StorageChannel;
 }
 
 function isKind(kind: unknown): kind is Hint["kind"] {

@@ -2,6 +2,7 @@
 export type * from "./types/backup.js";
 export type * from "./types/context.js";
 export type * from "./types/conversations.js";
+export type * from "./types/external-storage.js";
 export type * from "./types/facts.js";
 export type * from "./types/import.js";
 export type * from "./types/lifecycle.js";

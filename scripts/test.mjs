@@ -1,14 +1,16 @@
 // `npm test`: installs what is missing and runs every check, in the order in which they fail fastest. With names of parts
-// as arguments (lint, rust, js, browser, integrations, fuzz, deny) only those. The last line is the total. `npm run fuzz` fuzzes for as many
+// as arguments (lint, rust, js, browser, integrations, postgres, fuzz, deny) only those. The last line is the total. `npm run fuzz` fuzzes for as many
 // seconds as FUZZ_SECONDS says, an hour by default.
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ensureAdapterLibraries } from "./adapter-libraries.mjs";
 import { build } from "./build.mjs";
 import { ensureDocsPackages } from "./docs.mjs";
 import { ensureStrace } from "./engines.mjs";
+import { setUpPostgres } from "./postgres.mjs";
 import { setUp } from "../tests/integrations/setup.mjs";
 import {
   ROOT, Stop, ensureCargoDeny, ensureChromium, ensurePackages, ensureRust, ensureWasmBindgen, environment, main, run, say,
@@ -26,6 +28,7 @@ const PARTS = {
   js: { say: "JavaScript tests", run: testJs },
   browser: { say: "Browser tests", run: testBrowser },
   integrations: { say: "Adapters with the real libraries", run: testIntegrations },
+  postgres: { say: "The store over PostgreSQL, in WebAssembly", run: testPostgres },
   fuzz: { say: "Fuzzing", run: fuzz },
   deny: { say: "Licences and sources of the crates", run: checkCrates },
 };
@@ -89,6 +92,18 @@ async function testIntegrations() {
   await build();
   await setUp();
   await nodeTests("tests/integrations", { CHROME_PATH: browser });
+}
+
+/** What needs no server; `npm run test:postgres` runs all. */
+async function testPostgres() {
+  await build();
+  await setUpPostgres();
+  await nodeTests("tests/postgres", {}, (name) => name === "quick.test.mjs");
+  await ensureWasmBindgen();
+  await counted("cargo", ["test", "--target", WASM_TARGET, "--features", "wasm", "--test", "store_external"], {
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: "wasm-bindgen-test-runner",
+    THROUGHLINE_STORE: pathToFileURL(join(ROOT, "tests/postgres/conformance-store.mjs")).href,
+  }, countCargo);
 }
 
 /** The fuzz targets, side by side: each runs as long as the slowest. In their own parts they run for three seconds. */

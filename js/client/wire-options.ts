@@ -47,6 +47,9 @@ function wireStorage(storage: Storage): WireStorage {
     names.set(storage, id);
     return { kind: "memory", id };
   }
+  if (storage.kind === "external") {
+    throw new MemoryError("invalid_config", "Option storage: a storage of the app's own cannot be given to a worker. Use indexedDbStorage(), or createMemory of throughline.");
+  }
   const { kind, name, key } = storage;
   if (key === undefined) return { kind, name };
   if (key instanceof RawKey) return { kind, name, key: key.bytes() };

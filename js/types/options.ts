@@ -1,4 +1,5 @@
 import type { HeldKey, PassphraseKey } from "../storage-key.js";
+import type { ExternalStorage } from "./external-storage.js";
 import type { Policy } from "./policy.js";
 import type { DataLossDecision, StorageDamage, StorageHint } from "./storage.js";
 
@@ -45,7 +46,7 @@ export interface MemoryStorage {
 }
 
 /** Where everything is kept. */
-export type Storage = IndexedDbStorage | MemoryStorage;
+export type Storage = IndexedDbStorage | MemoryStorage | ExternalStorage;
 
 /** A vector as an embedding model gives it. */
 export type Vector = Float32Array | Float64Array | readonly number[];

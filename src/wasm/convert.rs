@@ -75,6 +75,13 @@ pub(super) fn to_js_error(error: &Error) -> JsValue {
     to_js(&wire).unwrap_or_else(|_| JsValue::from_str(error.code.as_str()))
 }
 
+/// What only a storage may say of itself: from a model it would read as a failure of the engine's own.
+fn storage_code(name: &str) -> Code {
+    let codes =
+        [Code::StorageBlocked, Code::StorageConflict, Code::StorageQuotaExceeded, Code::InvalidArgument, Code::Timeout];
+    codes.into_iter().find(|code| code.as_str() == name).unwrap_or(Code::StorageUnavailable)
+}
+
 /// An error that the facade made of a failed callback; `otherwise` where it is something else.
 pub(super) fn error_from_js(value: &JsValue, otherwise: Code) -> Error {
     let text =
@@ -88,6 +95,7 @@ pub(super) fn error_from_js(value: &JsValue, otherwise: Code) -> Error {
         Some("schema_too_new") => Code::SchemaTooNew,
         Some("closed") => Code::Closed,
         Some("aborted") => Code::Aborted,
+        Some(name) if otherwise == Code::StorageUnavailable => storage_code(name),
         _ => otherwise,
     };
     // Only a typed error's message is ours; anything else may quote what a user wrote.

@@ -2,6 +2,7 @@
 
 use super::cipher::JsKeyHolder;
 use super::convert::{error_from_js, to_js};
+use super::external::ExternalStore;
 use super::timer::Sleep;
 use super::{EmbedderOptions, ModelOptions};
 use crate::engine::{Event, Listener};
@@ -28,7 +29,7 @@ impl<'a> Callbacks<'a> {
         Self(host)
     }
 
-    fn function(&self, name: &str) -> Result<Function> {
+    pub(super) fn function(&self, name: &str) -> Result<Function> {
         Reflect::get(self.0, &JsValue::from_str(name))
             .ok()
             .and_then(|value| value.dyn_into().ok())
@@ -49,6 +50,11 @@ impl<'a> Callbacks<'a> {
 
     pub(super) fn locks(&self) -> Result<Rc<dyn Locks>> {
         Ok(Rc::new(JsLocks { try_lock: self.function("tryLock")? }))
+    }
+
+    /// Where the app brings its storage.
+    pub(super) fn storage(&self) -> Result<ExternalStore> {
+        ExternalStore::new(&Reflect::get(self.0, &JsValue::from_str("storage")).unwrap_or_default())
     }
 
     /// Where the app has a key.
@@ -94,7 +100,7 @@ impl Drop for Abort {
 }
 
 /// Calls a callback with one argument and an abort signal, and waits for its promise.
-async fn call(callback: &Function, argument: &JsValue, otherwise: Code) -> Result<JsValue> {
+pub(super) async fn call(callback: &Function, argument: &JsValue, otherwise: Code) -> Result<JsValue> {
     let mut abort = Abort::new();
     let called = callback.call2(&JsValue::NULL, argument, &abort.signal());
     let promise: Promise = called.map_err(|error| error_from_js(&error, otherwise))?.unchecked_into();

@@ -7,6 +7,7 @@
 pub mod cipher;
 mod convert;
 mod counting;
+pub mod external;
 mod host;
 mod stored;
 mod timer;
@@ -80,7 +81,7 @@ impl FromFields for OpenOptions {
     }
 }
 
-/// `{ kind: "indexeddb", name }` or `{ kind: "memory" }`.
+/// `{ kind: "indexeddb", name }`, `{ kind: "memory" }`, or `{ kind: "external" }`: what the host has as `storage`.
 struct StorageOptions {
     kind: StorageKind,
     name: String,
@@ -95,9 +96,10 @@ impl FromFields for StorageOptions {
 enum StorageKind {
     IndexedDb,
     Memory,
+    External,
 }
 
-crate::json_reader::json_names!(StorageKind { IndexedDb: "indexeddb", Memory: "memory" });
+crate::json_reader::json_names!(StorageKind { IndexedDb: "indexeddb", Memory: "memory", External: "external" });
 
 struct EmbedderOptions {
     id: String,
@@ -788,6 +790,7 @@ async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>
             stored::open(&options.storage.name, &options.user_id, callbacks.key_holder(), watching).await?
         }
         StorageKind::Memory => Rc::new(handle.map(|handle| handle.0).unwrap_or_default()),
+        StorageKind::External => Rc::new(callbacks.storage()?),
     };
     let host = Host {
         storage,

@@ -8,7 +8,7 @@ use wasm_bindgen::JsValue;
 
 /// Why an operation failed. Nothing of it was committed, unless it failed while it was being committed.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// An exception of IndexedDB, by its name; empty where the browser gave none.
     Exception(String),
     /// The database is gone though it was there when it was opened first.

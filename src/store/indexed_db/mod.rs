@@ -5,11 +5,11 @@
 //! events of a database; `failure.rs` says what each exception of a browser means to us.
 
 mod connection;
-mod failure;
+pub(crate) mod failure;
 mod lifecycle;
 mod timer;
 mod transaction;
-mod value;
+pub(crate) mod value;
 
 pub use connection::SCHEMA_VERSION;
 pub use lifecycle::Lifecycle;

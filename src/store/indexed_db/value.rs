@@ -32,7 +32,7 @@ fn corrupt(what: &str) -> Failure {
 }
 
 /// A key as an array of numbers and strings.
-pub(super) fn key_to_js(key: &Key) -> JsValue {
+pub(crate) fn key_to_js(key: &Key) -> JsValue {
     let array = Array::new();
     for part in &key.0 {
         array.push(&match part {
@@ -45,7 +45,7 @@ pub(super) fn key_to_js(key: &Key) -> JsValue {
 }
 
 /// The key that an array holds.
-pub(super) fn key_from_js(value: &JsValue) -> Result<Key, Failure> {
+pub(crate) fn key_from_js(value: &JsValue) -> Result<Key, Failure> {
     let Some(array) = value.dyn_ref::<Array>() else { return Err(corrupt("a key")) };
     let part = |part: JsValue| {
         if let Some(text) = part.as_string() {
@@ -80,7 +80,7 @@ pub(super) fn range_to_js(range: &KeyRange) -> Result<Option<idb::Query>, Failur
 }
 
 /// A record as it is stored.
-pub(super) fn record_to_js(record: &Record) -> JsValue {
+pub(crate) fn record_to_js(record: &Record) -> JsValue {
     let stored: StoredRecord = Object::new().unchecked_into();
     stored.set_body(&record.body);
     if let Some(blob) = &record.blob {
@@ -91,7 +91,7 @@ pub(super) fn record_to_js(record: &Record) -> JsValue {
 
 /// The record in an answer; `None` where there was none. What is not of our form has an empty body, which is no JSON: so
 /// whoever asked sees that this one record is damaged, and can write over it.
-pub(super) fn record_from_js(value: &JsValue) -> Option<Record> {
+pub(crate) fn record_from_js(value: &JsValue) -> Option<Record> {
     let body = body_from_js(value)?;
     let bytes = || value.unchecked_ref::<StoredRecord>().blob().dyn_ref::<Uint8Array>().map(Uint8Array::to_vec);
     let blob = if value.is_object() { bytes() } else { None };

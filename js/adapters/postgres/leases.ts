@@ -1,0 +1,38 @@
+/** Locks among all processes: rows that end by themselves, kept up while they are held. */
+
+import type { Database } from "./database.js";
+
+/** A lock whose holder was killed is free again after so many seconds. */
+const LEASE_SECONDS = 15;
+
+/** The locks of a database. */
+export class Leases {
+  readonly #database: Database;
+  readonly #schema: string;
+
+  constructor(database: Database, schema: string) {
+    this.#database = database;
+    this.#schema = schema;
+  }
+
+  /** Takes a lock where it is free: a function that releases it, else `null`. */
+  async take(user: string, lock: string): Promise<(() => void) | null> {
+    const holder = crypto.randomUUID();
+    const take = async (): Promise<boolean> => {
+      const [row] = await this.#database.run(`SELECT ${this.#schema}.take_lease($1, $2, $3, $4) AS taken`, [user, lock, holder, LEASE_SECONDS]);
+      return (row as { taken: boolean }).taken;
+    };
+    if (!(await take())) return null;
+    const timer = setInterval(() => {
+      // Who lost it goes on: every commit of background work checks that nobody else began.
+      take().then((isHeld) => isHeld || clearInterval(timer), () => undefined);
+    }, (LEASE_SECONDS * 1000) / 3);
+    // Node must not be kept alive by it.
+    (timer as { unref?: () => void }).unref?.();
+    return () => {
+      clearInterval(timer);
+      // Where this fails, it ends by itself.
+      this.#database.run(`SELECT ${this.#schema}.release_lease($1, $2, $3)`, [user, lock, holder]).catch(() => undefined);
+    };
+  }
+}

@@ -1,0 +1,286 @@
+// The store over PostgreSQL, without a server: PGlite with pgvector, and connections that fail when a test says so.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { after, test } from "node:test";
+import { createMemory } from "../../dist/index.js";
+import { postgresStorage, migratePostgres } from "../../dist/adapters/postgres.js";
+import { keyOf, keyText, rangeTexts } from "../../dist/adapters/postgres/key-bytes.js";
+import { MIGRATIONS } from "../../dist/adapters/postgres/migrations.js";
+import { TABLES } from "../../dist/adapters/postgres/tables.js";
+import { hashingEmbedder, scriptedModel } from "../../dist/adapters/testing.js";
+import { openPglite } from "./pglite.mjs";
+
+/** What happens to the next statements that match. */
+const faults = [];
+const { database, pool } = await openPglite((text) => {
+  const index = faults.findIndex(({ matches }) => matches.test(text));
+  return index < 0 ? undefined : faults.splice(index, 1)[0].when;
+});
+after(() => database.close());
+
+const storage = postgresStorage({ pool });
+const signal = new AbortController().signal;
+const code = (expected, more = () => true) => (error) => error.code === expected && more(error);
+const rows = async (text, values) => (await database.query(text, values)).rows;
+const bytes = (text) => Uint8Array.from(text.slice(2).match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+
+/** A user's records as the engine's port has them. */
+async function openRecords(user, from = storage) {
+  return from.given.open(user);
+}
+const nothing = { checks: [], deleteRanges: [], deletes: [], puts: [], strict: true };
+const put = (store, key, body, blob) => ({ store, key, record: blob === undefined ? { body } : { body, blob } });
+
+/** The order that the port asks for. */
+function compareKeys(one, other) {
+  for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
+    const [a, b] = [one[at], other[at]];
+    if (a === b) continue;
+    if (a === undefined || b === undefined) return a === undefined ? -1 : 1;
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+    // JavaScript compares texts by UTF-16 code units.
+    return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+/** Small numbers that are the same in every run. */
+function randomOf(seed) {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+test("bytes of keys sort as the keys do, and are read back", () => {
+  const random = randomOf(7);
+  const units = [0, 1, 2, 0x2f, 0x41, 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xffff];
+  const piece = () => (random(6) === 0 ? "😀" : String.fromCharCode(units[random(units.length)]));
+  const part = () => (random(2) === 0 ? [0, 1, 255, 256, 2 ** 32, 2 ** 53 - 1][random(6)] : Array.from({ length: random(4) }, piece).join(""));
+  const keys = Array.from({ length: 400 }, () => Array.from({ length: random(4) }, part));
+  for (const key of keys) assert.deepEqual(keyOf(bytes(keyText(key))), key);
+  for (const one of keys) {
+    for (const other of keys) {
+      assert.equal(Math.sign(Buffer.compare(bytes(keyText(one)), bytes(keyText(other)))), compareKeys(one, other), JSON.stringify([one, other]));
+    }
+  }
+  const { low, high } = rangeTexts({ store: "meta", lower: ["a"], lowerOpen: true });
+  assert.ok(Buffer.compare(bytes(low), bytes(keyText(["a"]))) > 0 && Buffer.compare(bytes(low), bytes(keyText(["a", 0]))) <= 0);
+  assert.ok(Buffer.compare(bytes(keyText(["\uffff"])), bytes(high)) < 0);
+});
+
+test("a vector is pgvector's own, and every bit of it comes back; what it could not give back is kept as bytes", async () => {
+  const records = await openRecords("vectors");
+  const floats = (...numbers) => new Uint8Array(Float32Array.from(numbers).buffer);
+  const blobs = [
+    [floats(0.1, -2.5, 3e38, 1.1754943508222875e-38), true],
+    [floats(-0, 0, 1 / 3), true],
+    [floats(1e-40, 1), false],
+    [floats(NaN, 1), false],
+    [floats(Infinity), false],
+    [new Uint8Array([1, 2, 3]), false],
+    [new Uint8Array(), false],
+  ];
+  await records.commit({ ...nothing, puts: blobs.map(([blob], number) => put("embeddings", ["c", number, 0], "{}", blob)) });
+  const found = await records.scan({ store: "embeddings", lower: ["c"], lowerOpen: false, reverse: false }, { signal });
+  assert.deepEqual(found.map(({ record }) => [...record.blob]), blobs.map(([blob]) => [...blob]));
+  const kept = await rows("SELECT embedding IS NOT NULL AS is_vector, blob IS NOT NULL AS is_bytes FROM throughline.message_embeddings WHERE user_id = 'vectors' ORDER BY key");
+  assert.deepEqual(kept, blobs.map(([, isVector]) => ({ is_vector: isVector, is_bytes: !isVector })));
+  const [near] = await rows("SELECT embedding <-> '[0,0,0.33333334]' AS distance FROM throughline.message_embeddings WHERE user_id = 'vectors' AND vector_dims(embedding) = 3");
+  assert.equal(near.distance, 0);
+});
+
+test("a commit whose answer was lost is carried out once, and one that was lost before is carried out", async () => {
+  const records = await openRecords("lost");
+  const increment = async (when) => {
+    const [before] = await records.get([{ store: "meta", key: ["n"] }], { signal });
+    const next = String(Number(before?.body ?? 0) + 1);
+    if (when !== undefined) faults.push({ matches: /commit_records/, when });
+    return records.commit({ ...nothing, checks: [{ store: "meta", key: ["n"], body: before?.body ?? null }], puts: [put("meta", ["n"], next)] });
+  };
+  for (const when of [undefined, "after", "before", "after"]) assert.equal(await increment(when), true, when);
+  const [last] = await records.get([{ store: "meta", key: ["n"] }], { signal });
+  assert.equal(last.body, "4");
+  assert.equal(faults.length, 0);
+});
+
+test("a reading call that meets a lost connection is asked again; a server that stays away is told, as worth another try", async () => {
+  const records = await openRecords("lost");
+  faults.push({ matches: /get_records/, when: "before" });
+  assert.equal((await records.get([{ store: "meta", key: ["n"] }], { signal })).length, 1);
+  const away = Object.assign(new Error("connect ECONNREFUSED with an address"), { code: "ECONNREFUSED" });
+  const gone = postgresStorage({ pool: { connect: () => Promise.reject(away) }, reconnectMs: 60 });
+  await assert.rejects(createMemory({ storage: gone, tokenizer: "estimate" }), code("storage_unavailable", ({ retryable, message }) => retryable && message.includes("ECONNREFUSED") && !message.includes("address")));
+});
+
+test("what waits too long or is given up is cancelled by a second connection, and rejects", async () => {
+  const asked = [];
+  let end;
+  const slow = {
+    connect: async () => ({
+      processID: 77,
+      query: (text, values) => {
+        asked.push([text, values]);
+        return text.includes("cancel") ? Promise.resolve({ rows: [] }) : new Promise((_, reject) => (end = reject));
+      },
+      release: (destroy) => asked.push(["release", destroy === true]),
+    }),
+  };
+  await assert.rejects(migratePostgres({ pool: slow, statementTimeoutMs: 20 }), code("timeout", ({ retryable }) => retryable));
+  end(Object.assign(new Error("canceling statement"), { code: "57014" }));
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(asked.slice(1), [["SELECT pg_cancel_backend($1)", [77]], ["release", false], ["release", true]]);
+  const controller = new AbortController();
+  const given = migratePostgres({ pool: slow, signal: controller.signal });
+  setTimeout(() => controller.abort(), 20);
+  await assert.rejects(given, code("aborted"));
+});
+
+test("a whole memory works over it, a second one sees what the first wrote, and an erasure leaves no word in any table", async () => {
+  const MARKER = "Zanzibar8471";
+  const options = { userId: "o'Brien\"; DROP SCHEMA throughline CASCADE; --", storage, tokenizer: "estimate", embedder: hashingEmbedder(), languageModel: scriptedModel() };
+  const [first, second] = [await createMemory(options), await createMemory(options)];
+  const heard = [];
+  second.on("append", ({ remote }) => heard.push(remote));
+  const chat = await first.conversations.create({ title: "Trip" });
+  const [{ seq, durable }] = await first.append(chat.id, { id: "m1", role: "user", content: `We fly to ${MARKER} on port 8471.` });
+  assert.deepEqual([seq, durable], [1, true]);
+  const [next] = await second.append(chat.id, { role: "assistant", content: "Noted." });
+  assert.equal(next.seq, 2);
+  await first.facts.add({ subject: "user", category: "preference", fact: `The user likes ${MARKER}.` });
+  const context = await second.buildContext({ conversationId: chat.id, question: "Which port?", window: 8_000, reserve: 500 });
+  assert.match(JSON.stringify(context.messages), new RegExp(MARKER));
+  const [group] = await second.recall(MARKER);
+  assert.equal(group.conversationId, chat.id);
+  await first.settled();
+  assert.ok((await second.stats()).vectors > 0);
+  assert.equal((await second.stats()).durable, true);
+  await until(() => heard.includes(true));
+  assert.notDeepEqual(await whereIs(MARKER), []);
+  await first.erase({ user: true });
+  assert.deepEqual(await whereIs(MARKER), []);
+  assert.deepEqual((await second.conversations.list()).items, []);
+  await Promise.all([first.close(), second.close()]);
+  const third = await createMemory(options);
+  assert.deepEqual((await third.conversations.list()).items, []);
+  await third.close();
+});
+
+/** Tables that hold a text anywhere. */
+async function whereIs(text) {
+  const found = [];
+  for (const { name } of await rows("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'throughline'")) {
+    const [{ count }] = await rows(`SELECT count(*)::int AS count FROM throughline.${name} AS t WHERE t::text ILIKE '%' || $1 || '%'`, [text]);
+    if (count > 0) found.push(name);
+  }
+  return found;
+}
+
+test("an erased user's records fail for whoever had them open, and a table that an erasure forgets would show", async () => {
+  const records = await openRecords("erased");
+  await records.commit({ ...nothing, puts: Object.keys(TABLES).map((store) => put(store, ["k"], "{}")) });
+  await records.destroy();
+  await assert.rejects(records.count({ store: "meta", lowerOpen: false }, { signal }), code("storage_unavailable", ({ retryable }) => !retryable));
+  await assert.rejects(records.commit(nothing), code("storage_unavailable"));
+  const left = await rows("SELECT table_name AS name FROM information_schema.columns WHERE table_schema = 'throughline' AND column_name = 'user_id'");
+  assert.ok(left.length >= Object.keys(TABLES).length + 3);
+  for (const { name } of left) assert.deepEqual(await rows(`SELECT user_id FROM throughline.${name} WHERE user_id = 'erased'`), [], name);
+});
+
+test("a role that is bound by row-level security sees one user's rows, and writes no other's", async () => {
+  for (const user of ["ann", "bob"]) await (await openRecords(user)).commit({ ...nothing, puts: Object.keys(TABLES).map((store) => put(store, ["k"], `{"of":"${user}"}`)) });
+  await database.exec(`CREATE ROLE reader NOLOGIN; GRANT USAGE ON SCHEMA throughline TO reader;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA throughline TO reader; SET ROLE reader;`);
+  try {
+    for (const table of Object.values(TABLES)) {
+      await database.exec("SELECT set_config('throughline.user_id', '', false)");
+      assert.deepEqual(await rows(`SELECT user_id FROM throughline.${table}`), [], `${table}, nobody named`);
+      await database.exec("SELECT set_config('throughline.user_id', 'ann', false)");
+      assert.deepEqual(await rows(`SELECT DISTINCT user_id FROM throughline.${table}`), [{ user_id: "ann" }], table);
+      await assert.rejects(database.query(`INSERT INTO throughline.${table} (user_id, key, body) VALUES ('bob', '\\x00', '')`), /row-level security/, table);
+    }
+    // A role of its own is enough for everything but the tables' making.
+    const memory = await createMemory({ userId: "ann", storage: postgresStorage({ pool, migrate: false }), tokenizer: "estimate", onDataLoss: "open" });
+    const { id } = await memory.conversations.create();
+    await memory.append(id, { role: "user", content: "hello" });
+    await memory.close();
+  } finally {
+    await database.exec("RESET ROLE");
+  }
+});
+
+test("keys and indexes begin with the user, and a call looks rows up instead of scanning", async () => {
+  const keys = await rows(`SELECT c.relname AS table, (SELECT attname FROM pg_attribute WHERE attrelid = c.oid AND attnum = i.indkey[0]) AS first
+    FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'throughline' AND c.relname <> 'schema_migrations'`);
+  assert.ok(keys.length >= Object.keys(TABLES).length);
+  for (const { table, first } of keys) assert.equal(first, "user_id", table);
+});
+
+test("a lock is held among all storages until it is released, or its holder is silent for too long", async () => {
+  const other = postgresStorage({ pool });
+  const release = await storage.given.tryLock("ann", "work");
+  assert.equal(await other.given.tryLock("ann", "work"), null);
+  const beside = await other.given.tryLock("bob", "work");
+  beside();
+  release();
+  await until(async () => (await rows("SELECT FROM throughline.memory_leases")).length === 0);
+  const held = await storage.given.tryLock("ann", "work");
+  await database.exec("UPDATE throughline.memory_leases SET ends_at = now() - interval '1 second'");
+  const taken = await other.given.tryLock("ann", "work");
+  assert.equal(typeof taken, "function");
+  // Who lost it cannot take it from who has it now.
+  held();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(await storage.given.tryLock("ann", "work"), null);
+  taken();
+});
+
+async function until(holds) {
+  for (let tries = 0; !(await holds()); tries += 1) {
+    assert.ok(tries < 200, "it never came to hold");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+test("tables are made once by however many begin at once, and a database of later tables is left alone", async () => {
+  const begun = await Promise.all(Array.from({ length: 4 }, () => migratePostgres({ pool, schema: "at_once" })));
+  assert.deepEqual(begun, Array.from({ length: 4 }, () => ({ layout: MIGRATIONS.length })));
+  await database.exec("INSERT INTO at_once.schema_migrations (version) VALUES (1000)");
+  for (const migrate of [true, false]) {
+    await assert.rejects(createMemory({ storage: postgresStorage({ pool, schema: "at_once", migrate }), tokenizer: "estimate" }), code("schema_too_new"));
+  }
+  await assert.rejects(createMemory({ storage: postgresStorage({ pool, schema: "absent", migrate: false }), tokenizer: "estimate" }), code("storage_unavailable", ({ message }) => message.includes("migratePostgres")));
+  assert.deepEqual(await rows("SELECT nspname FROM pg_namespace WHERE nspname = 'absent'"), []);
+});
+
+const RELEASES = new URL("./releases/", import.meta.url);
+for (const name of existsSync(RELEASES) ? readdirSync(RELEASES).filter((file) => file.endsWith(".sql")) : []) {
+  test(`tables of layout ${name.replace(".sql", "")} come to this one with all that is in them`, async () => {
+    const old = await openPglite();
+    await old.database.exec(readFileSync(new URL(name, RELEASES), "utf8"));
+    await old.database.exec("SET search_path TO public");
+    const memory = await createMemory({ userId: "alex", storage: postgresStorage({ pool: old.pool }), tokenizer: "estimate" });
+    const { items } = await memory.conversations.list();
+    assert.deepEqual(items.map(({ title }) => title), ["A chat of this layout"]);
+    const messages = await memory.history(items[0].id);
+    assert.equal(messages.length, 3);
+    assert.match(JSON.stringify(await memory.recall("port")), /8471/);
+    assert.equal((await memory.facts.list()).length ?? (await memory.facts.list()).items.length, 1);
+    const [{ seq }] = await memory.append(items[0].id, { role: "user", content: "And on." });
+    assert.equal(seq, 4);
+    await memory.close();
+    await old.database.close();
+  });
+}
+
+test("options that cannot work are told at once, by their names", async () => {
+  const wrong = [
+    [undefined, /object/], [{}, /pool and connectionString/], [{ pool, connectionString: "postgres://x" }, /pool and connectionString/],
+    [{ pool: {} }, /pool/], [{ connectionString: "" }, /connectionString/], [{ pool, schema: "Robert'); --" }, /schema/],
+    [{ pool, statementTimeoutMs: 0 }, /statementTimeoutMs/], [{ pool, reconnectMs: -1 }, /reconnectMs/], [{ pool, maxConnections: 0.5 }, /maxConnections/],
+  ];
+  for (const [options, message] of wrong) assert.throws(() => postgresStorage(options), code("invalid_config", (error) => message.test(error.message)), JSON.stringify(options));
+  await assert.rejects(createMemory({ userId: "a\0b", storage }), code("invalid_config"));
+});

@@ -1,0 +1,110 @@
+// A real PostgreSQL server for tests: in a folder, on a port and under a user of its own, gone when it is stopped.
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { findPrograms } from "./programs.mjs";
+
+/** PostgreSQL does not run as root: then it runs as the user that its package made, else as nobody. */
+function owner() {
+  if (process.getuid?.() !== 0) return {};
+  const rows = readFileSync("/etc/passwd", "utf8").split("\n").map((line) => line.split(":"));
+  const [, , uid, gid] = rows.find(([name]) => name === "postgres") ?? rows.find(([name]) => name === "nobody");
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** Starts a server with a database `chat` that the role `app`, no superuser, owns. */
+export async function startServer() {
+  const programs = findPrograms();
+  const user = owner();
+  const folder = mkdtempSync(join(tmpdir(), "throughline-postgres-"));
+  if (user.uid !== undefined) spawnSync("chown", [`${user.uid}:${user.gid}`, folder]);
+  chmodSync(folder, 0o700);
+  const files = join(folder, "data");
+  const made = spawnSync(join(programs, "initdb"), ["-D", files, "-U", "owner", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"], { ...user, cwd: folder, encoding: "utf8" });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const port = await freePort();
+  const server = new Server(programs, user, folder, files, port);
+  await server.start();
+  await server.asOwner("CREATE ROLE app LOGIN NOSUPERUSER NOBYPASSRLS; ", "postgres");
+  await server.asOwner("CREATE DATABASE chat OWNER app", "postgres");
+  await server.asOwner("DO $$ BEGIN IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') THEN CREATE EXTENSION vector; END IF; END $$");
+  return server;
+}
+
+class Server {
+  #process;
+
+  constructor(programs, user, folder, files, port) {
+    Object.assign(this, { programs, user, folder, files, port });
+  }
+
+  /** Where the role `app`, or another, finds the database. */
+  address(role = "app", database = "chat") {
+    return `postgres://${role}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Runs the server and waits until it takes connections. */
+  async start() {
+    const settings = ["listen_addresses=127.0.0.1", `unix_socket_directories=${this.folder}`, "max_connections=150", "shared_buffers=64MB"];
+    const process = spawn(join(this.programs, "postgres"), ["-D", this.files, "-p", String(this.port), ...settings.flatMap((setting) => ["-c", setting])], {
+      ...this.user, cwd: this.folder, detached: true, stdio: ["ignore", "ignore", "pipe"],
+    });
+    let log = "";
+    process.stderr.on("data", (chunk) => (log = (log + chunk).slice(-4_000)));
+    this.#process = process;
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await this.asOwner("SELECT 1", "postgres");
+      } catch (error) {
+        if (tries === 300 || process.exitCode !== null) throw new Error(`PostgreSQL did not start: ${log}`, { cause: error });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  }
+
+  /** Ends every process of the server at once, so that nothing is written any more: they are in groups of their own. */
+  async kill() {
+    const gone = new Promise((resolve) => this.#process.once("exit", resolve));
+    const children = spawnSync("pgrep", ["-P", String(this.#process.pid)], { encoding: "utf8" }).stdout.split("\n").filter(Boolean);
+    for (const id of [this.#process.pid, ...children.map(Number)]) {
+      try {
+        process.kill(id, "SIGKILL");
+      } catch {
+        // It has just ended by itself.
+      }
+    }
+    await gone;
+  }
+
+  async stop() {
+    const gone = new Promise((resolve) => this.#process.once("exit", resolve));
+    this.#process.kill("SIGINT");
+    await gone;
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Statements as the superuser. */
+  async asOwner(text, database = "chat") {
+    const client = new pg.Client({ connectionString: this.address("owner", database) });
+    client.on("error", () => {});
+    await client.connect();
+    try {
+      return (await client.query(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+}
