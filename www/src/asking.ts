@@ -88,8 +88,14 @@ async function build(workspace: Workspace, asked: Question): Promise<void> {
   };
   const context = await memory.buildContext(request);
   const sections = readSections(context.receipt);
-  workspace.inquiry = { conversationId, question, evidence, attachments, storedAs, request, context, sections, answer: null };
+  const before = questionBefore(workspace.inquiry, question);
+  workspace.inquiry = { conversationId, question, evidence, attachments, storedAs, request, context, sections, before, answer: null };
   workspace.changed("inquiry");
+}
+
+/** The same question with another setting is compared with the question before, too. One step back is kept, no more. */
+function questionBefore(former: Inquiry | null, question: string): Inquiry | null {
+  return former && former.question !== question ? { ...former, before: null } : former?.before ?? null;
 }
 
 /** With its first word the question is stored and the answer behind it, which grows in the conversation from then on. */

@@ -49,7 +49,8 @@ function sameStart(before: readonly object[], now: readonly object[]): number {
 }
 
 /** The difference as it is shown; nothing where there was no context of this conversation before. */
-export function contextChangeView(before: Inquiry | null, now: Inquiry, messages: readonly ShownMessage[]): HTMLElement {
+export function contextChangeView(now: Inquiry, messages: readonly ShownMessage[]): HTMLElement {
+  const { before } = now;
   const heading = element("h3", {}, "Since the question before");
   if (!before || before.conversationId !== now.conversationId) {
     return element("div", { class: "change" }, heading, element("p", { class: "fine" }, "Ask another question, and here is what came, what went and what stayed."));

@@ -24,14 +24,11 @@ export function contextPanel(root: HTMLElement, workspace: Workspace, goTo: (seq
   const shown = element("div", { class: "context" });
   root.append(shown, contextSettings(workspace));
   let last: Inquiry | null = null;
-  let before: Inquiry | null = null;
   const update = (): void => {
     const { inquiry } = workspace;
     if (inquiry && inquiry === last) return;
-    // The same question with another setting is compared with the question before, too.
-    if (last && last.question !== inquiry?.question) before = last;
     last = inquiry;
-    fill(shown, inquiry ? built(inquiry, before, workspace, goTo) : nothingYet());
+    fill(shown, inquiry ? built(inquiry, workspace, goTo) : nothingYet());
   };
   workspace.subscribe(["inquiry"], update);
   update();
@@ -51,7 +48,7 @@ function nothingYet(): HTMLElement {
   );
 }
 
-function built(inquiry: Inquiry, before: Inquiry | null, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+function built(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
   const { receipt } = inquiry.context;
   const chosen = element("div", { class: "chosen-piece", id: "chosen-piece", "aria-live": "polite" },
     element("p", { class: "fine" }, "Click a piece of the bar, or step through it with the arrow keys."));
@@ -81,7 +78,7 @@ function built(inquiry: Inquiry, before: Inquiry | null, workspace: Workspace, g
     element("h3", {}, "What is in it"),
     sections,
     leftOutView(inquiry.sections, workspace.messages),
-    contextChangeView(before, inquiry, workspace.messages),
+    contextChangeView(inquiry, workspace.messages),
     promptView(inquiry, workspace),
   );
 }

@@ -37,6 +37,8 @@ export interface Inquiry {
   attachments: readonly Attachment[];
   context: Context;
   sections: ShownSection[];
+  /** The question before it in this conversation, to be compared with. */
+  before: Inquiry | null;
   /** Its answer: waited for, being written into the conversation, or there. */
   answer: "awaited" | "writing" | "done" | null;
 }

@@ -5,6 +5,8 @@
 
 /** Addresses by name, from the page's own folder. */
 const FILES = {
+  /** Runs an engine beside the page's own: the race and the benchmark. */
+  engine: "throughline/worker/index.js",
   /** Reads exports of other apps. */
   import: "throughline/import/import-worker.js",
   /** Calls the model server whose address the person gave. */

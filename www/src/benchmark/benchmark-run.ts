@@ -6,8 +6,8 @@
 import { countTokens, indexedDbStorage, type Embedder, type Memory } from "throughline";
 import { createMemoryClient } from "throughline/client";
 import { longConversation } from "../../../bench/cost/conversation.mjs";
-import { engineWorker } from "../engine-worker.ts";
 import { shippedEmbedder } from "../shipped-embedder.ts";
+import { startWorker } from "../workers.ts";
 import { PauseWatch } from "./pause-watch.ts";
 import { spreadOf, type BenchmarkResult } from "./benchmark-report.ts";
 
@@ -99,7 +99,7 @@ async function measure(count: number, tell: Tell, signal: AbortSignal): Promise<
 }
 
 function open(embedder?: Embedder): Promise<Memory> {
-  return createMemoryClient(engineWorker, { userId: USER, storage: indexedDbStorage({ name: DATABASE }), ...(embedder ? { embedder } : {}) });
+  return createMemoryClient(() => startWorker("engine"), { userId: USER, storage: indexedDbStorage({ name: DATABASE }), ...(embedder ? { embedder } : {}) });
 }
 
 /** An empty database stays: one that is gone without the engine's knowledge is told as lost. */

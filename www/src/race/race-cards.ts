@@ -41,17 +41,17 @@ function card(
   { most, cheapest }: { most: number; cheapest: number },
   { pace, prices }: RaceSettings,
 ): HTMLElement {
-  const bar = element("span", { class: `card-bar ${lane}`, "aria-hidden": true });
+  const bar = element("span", { class: `race-card-bar ${lane}`, "aria-hidden": true });
   bar.style.setProperty("--share", String(turn.tokens / most));
   const seconds = measured ?? firstToken(turn.asked, pace);
   return element(
     "section",
-    { class: `card ${lane}`, "data-lane": lane, "data-tokens": turn.tokens, "data-so-far": soFar, "data-answer": String(hasAnswer) },
+    { class: `race-card ${lane}`, "data-lane": lane, "data-tokens": turn.tokens, "data-so-far": soFar, "data-answer": String(hasAnswer) },
     element("h3", {}, LANE_LABELS[lane]),
-    element("p", { class: "card-about" }, ABOUT[lane]),
-    element("p", { class: "card-tokens" }, element("strong", {}, formatNumber(turn.tokens)), " tokens"),
+    element("p", { class: "race-card-about" }, ABOUT[lane]),
+    element("p", { class: "race-card-tokens" }, element("strong", {}, formatNumber(turn.tokens)), " tokens"),
     bar,
-    element("dl", { class: "card-figures" },
+    element("dl", { class: "race-card-figures" },
       figure("This question", money(dollars(turn.asked, prices)), turn.asked.read > 0 ? `${percent(turn.asked.read / turn.tokens)} from the cache` : ""),
       figure("The chat so far", money(soFar), soFar === cheapest ? "the least" : ""),
       figure("First word after", `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`, measured === null ? "estimated" : "measured")),

@@ -7,7 +7,7 @@ import { countTokens, memoryStorage, type BuildContextRequest, type Context, typ
 import { createMemoryClient } from "throughline/client";
 import type { Block, CachedRequest } from "../../../bench/cost/prompt-cache.mjs";
 import { engineRequest, plainStrategies, systemPieces } from "../../../bench/cost/strategies.mjs";
-import { engineWorker } from "../engine-worker.ts";
+import { startWorker } from "../workers.ts";
 import type { RaceSample } from "./race-sample.ts";
 
 /** Windows of models: Chrome's built-in one and small local ones, local ones with more room, and those of the large providers. */
@@ -110,7 +110,7 @@ export async function promptsAt(sample: RaceSample, turn: number, window: Window
 }
 
 async function openMemory(): Promise<Memory> {
-  const memory = await createMemoryClient(engineWorker, { storage: memoryStorage(), tokenizer: ENCODING });
+  const memory = await createMemoryClient(() => startWorker("engine"), { storage: memoryStorage(), tokenizer: ENCODING });
   await memory.conversations.create({ id: CONVERSATION });
   return memory;
 }

@@ -35,7 +35,7 @@ class RaceView {
   readonly #progress = element("progress", { class: "race-progress", "aria-label": "Race", value: 0 });
   readonly #slider = element("input", { type: "range", id: "race-turn", min: 1, max: 1, step: 1, value: 1, disabled: true });
   readonly #turnWords = element("output", { class: "race-turn-words", for: "race-turn" });
-  readonly #cards = element("div", { class: "cards", id: "race-cards" });
+  readonly #cards = element("div", { class: "race-cards", id: "race-cards" });
   readonly #chart = element("div", { class: "chart", id: "race-chart" });
   readonly #legend = element("ul", { class: "chart-legend" });
   readonly #verdict = element("p", { class: "race-verdict", id: "race-verdict" });
