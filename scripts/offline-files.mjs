@@ -56,7 +56,7 @@ function filesUnder(path) {
 /** The package's files that these entries can load, by what stands in them. */
 function reachable(entries) {
   const found = new Set();
-  const open = [...entries, "import/import-worker.js"];
+  const open = [...entries, "import/import-worker.js", "worker/index.js"];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (found.has(name) || !existsSync(join(PACKAGE, name))) continue;
     found.add(name);
