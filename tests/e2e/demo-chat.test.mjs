@@ -187,6 +187,7 @@ test("an answer is said to screen readers sentence by sentence, and stopping it 
   await isMessage(-1, "And the sec");
   await page.waitForFunction(() => document.querySelector("#answer-voice").textContent.includes("First sentence."));
   assert.doesNotMatch(await page.textContent("#answer-voice"), /And the sec/, "half a sentence is not said");
+  assert.equal(await page.inputValue("#question"), "", "the question is in the conversation, and no longer in the box");
   more("ond. ");
   await page.waitForFunction(() => document.querySelector("#answer-voice").textContent.includes("And the second."));
   await page.click("#stop");

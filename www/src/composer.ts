@@ -37,6 +37,8 @@ export class Composer {
   /** What was typed and chosen and not sent, by conversation. */
   readonly #drafts = new Map<string, { text: string; attachments: readonly Attachment[] }>();
   #conversationId: string | null = null;
+  /** The question that waits for its answer, and where it was asked. */
+  #asked: { question: string; from: string | null } | null = null;
   #isOpen = false;
 
   constructor(root: HTMLElement, workspace: Workspace) {
@@ -137,8 +139,9 @@ export class Composer {
     if (this.#isOnlyStoring) return this.#storeMessage();
     const known = this.#workspace.suggestions.find((suggestion) => suggestion.question === question);
     const from = this.#conversationId;
-    const { attachments } = this.#files;
-    if ((await ask(this.#workspace, question, known?.evidence, attachments)) && this.#workspace.model) this.#sent(question, from);
+    this.#asked = { question, from };
+    await ask(this.#workspace, question, known?.evidence, this.#files.attachments);
+    this.#asked = null;
   }
 
   async #storeMessage(): Promise<void> {
@@ -181,7 +184,12 @@ export class Composer {
   }
 
   #showState(): void {
-    const { current, isAsking, memory, model } = this.#workspace;
+    const { current, inquiry, isAsking, memory, model } = this.#workspace;
+    // With the first word of its answer the question is in the conversation, and no longer here.
+    if (this.#asked && inquiry?.answer === "writing") {
+      this.#sent(this.#asked.question, this.#asked.from);
+      this.#asked = null;
+    }
     const isOnlyStoring = this.#isOnlyStoring;
     const isAnswering = isAsking && model !== null;
     this.#ask.textContent = isOnlyStoring ? "Add as message" : model ? "Ask" : "Build context";

@@ -22,11 +22,12 @@ export function inquiryCard(workspace: Workspace, goTo: (seq: number) => void): 
   const { inquiry, messages } = workspace;
   if (!inquiry) return null;
   const { answer, context, question, storedAs } = inquiry;
+  const { fullHistory } = context.receipt.tokens;
   const isAnswered = answer === "writing" || answer === "done";
   const figures = element(
     "p",
     { class: "inquiry-figures" },
-    `${formatNumber(context.tokens)} tokens instead of ${formatNumber(context.receipt.tokens.fullHistory)}. `,
+    context.tokens < fullHistory ? `${formatNumber(context.tokens)} tokens instead of ${formatNumber(fullHistory)}. ` : `${formatNumber(context.tokens)} tokens. `,
     button("See the whole context", () => showView("context"), { class: "link to-memory" }),
   );
   const finds = found(inquiry, workspace, goTo);

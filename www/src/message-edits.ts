@@ -5,7 +5,7 @@ import type { Workspace } from "./workspace.ts";
 
 /** Says a message in another way; the former stays as a version of it, with what followed. */
 export async function editMessage(workspace: Workspace, conversationId: string, message: ShownMessage, text: string): Promise<void> {
-  await workspace.opened().edit(conversationId, message.id, withText(message.raw, text));
+  await workspace.opened().edit(conversationId, message.id, { ...withText(message.raw, text), createdAt: new Date().toISOString() });
   await workspace.select(conversationId);
 }
 
