@@ -145,14 +145,14 @@ test("whatever a model writes: every word is shown, in elements of a fixed list,
   const module = readdirSync(join(ROOT, "www/dist")).find((name) => /^markdown-view-\w+\.js$/.test(name));
   const failed = await page.evaluate(async (address) => {
     const { renderMarkdown } = await import(address);
-    const marks = ["*", "**", "_", "~~", "`", "```\n", "\n", "\n\n", "# ", "> ", "- ", "1. ", "- [x] ", "| ", "|---|\n", "[", "](", ")", "![", "<", ">", "</", "<script>", "<!--", "-->", "&", "\\", "    ", "\t", ":", "http://", "javascript:", "\u202e", "---\n", "[r]: ", "\"", "'"];
+    const marks = ["*", "**", "_", "~~", "`", "```\n", "\n", "\n\n", "# ", "> ", "- ", "1. ", "- [x] ", "| ", "|---|\n", "[", "](", ")", "![", "<", ">", "</", "<script>", "<!--", "-->", "&", "\\", "    ", "\t", ":", "http://", "javascript:", "\u202e", "---\n", "\n\n[r]: ", "\n\n", "\"", "'"];
     const allowed = new Set("P H3 H4 H5 H6 UL OL LI INPUT BLOCKQUOTE DIV SPAN BUTTON PRE CODE TABLE THEAD TBODY TR TH TD HR BR STRONG EM DEL A".split(" "));
     let state = 7;
     const random = (below) => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
       return Math.floor((state / 2_147_483_648) * below);
     };
-    for (let round = 0; round < 1_500; round += 1) {
+    for (let round = 0; round < 1_000; round += 1) {
       const words = [];
       let text = "";
       for (let piece = random(24); piece >= 0; piece -= 1) {

@@ -45,7 +45,7 @@ function block(token: Token, marked: Marked, depth: number): Node {
     case "list":
       return list(token as Tokens.List, marked, depth);
     case "table":
-      return table(token as Tokens.Table, marked, depth);
+      return isWhole(token as Tokens.Table) ? table(token as Tokens.Table, marked, depth) : prose(inlineText(token.raw.trimEnd(), marked));
     case "hr":
       return element("hr");
     case "paragraph":
@@ -84,6 +84,13 @@ function list({ items, ordered, start }: Tokens.List, marked: Marked, depth: num
   });
   if (!ordered) return element("ul", { class: "prose-list" }, ...rows);
   return element("ol", { class: "prose-list", start: start === "" || start === 1 ? undefined : start }, ...rows);
+}
+
+/** A row with more cells than the head loses them in the lexer; such a table is shown as it was written. */
+function isWhole({ raw, rows }: Tokens.Table): boolean {
+  const letters = (text: string): string => text.replace(/[|\\\s]/g, "");
+  const lines = raw.trim().split("\n").slice(2);
+  return rows.every((row, index) => letters(lines[index] ?? "") === letters(row.map(({ text }) => text).join("")));
 }
 
 function table({ align, header, rows }: Tokens.Table, marked: Marked, depth: number): HTMLElement {
