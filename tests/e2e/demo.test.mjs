@@ -1,5 +1,5 @@
 // The demo as its visitor: the sample conversation, the headline question, facts, the storage panel, a second visit, and
-// markup in messages that must stay text. With SCREENSHOTS=dir it leaves the pictures of the README there.
+// markup in messages that must stay text. With SCREENSHOTS=dir it leaves pictures there.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
