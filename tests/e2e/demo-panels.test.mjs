@@ -189,6 +189,7 @@ test("the summary shows what it is made of, its messages, and is made on demand;
   const from = await link.getAttribute("data-from");
   await link.click();
   await page.waitForSelector(`#message-${from}.pointed-at`);
+  assert.match(await text(".transcript-mark"), /^Messages \d+ to \d+ are in the summary$/);
   await open("memory");
   await openPart("episodes");
   await page.click("#end-session");
@@ -297,7 +298,7 @@ test("who was called is counted: only the model, and only because it was turned 
   assert.match(await text("#foreign-requests"), /^0 requests to third parties/);
   await turnOnModel(page, model.url);
   await open("privacy");
-  await shows("#requests-detail", /Called because you turned it on.*127\.0\.0\.1/s);
+  await shows("#requests-detail", /Called because you asked for it.*127\.0\.0\.1/s);
   assert.match(await text("#foreign-requests"), /^0 requests/);
 });
 

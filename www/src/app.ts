@@ -3,6 +3,7 @@
 import { readAddress } from "./address.ts";
 import { answerVoice } from "./answer-voice.ts";
 import { ChatHead } from "./chat-head.ts";
+import { markCompactions } from "./compaction-marks.ts";
 import { Composer } from "./composer.ts";
 import { conversationList } from "./conversation-list.ts";
 import { byId } from "./element.ts";
@@ -65,6 +66,6 @@ document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && workspace.memory) void workspace.inBackground(() => workspace.catchUp());
 });
 
+markCompactions(workspace);
 startWitness();
-keepOffline();
-void workspace.attempt(start);
+keepOffline(workspace.attempt(start));

@@ -3,6 +3,7 @@
 import type { FactCheck, FactFinding } from "throughline";
 import { button, element, fill } from "./element.ts";
 import { eventView } from "./fact-view.ts";
+import { refreshing } from "./refresh.ts";
 import { visibleLine } from "./visible-text.ts";
 import { formatCount, formatShortDay, formatTime } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
@@ -54,7 +55,7 @@ export function auditView(root: HTMLElement, workspace: Workspace): void {
     if (log.childElementCount === 0) log.append(element("li", { class: "empty" }, "Nothing was decided yet."));
   }
 
-  const update = (): void => void workspace.inBackground(async () => {
+  const update = refreshing(workspace, async () => {
     if (!workspace.memory) return;
     await showFindings(await workspace.memory.facts.findings());
     if (details.open) await readLog(true);

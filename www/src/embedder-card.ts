@@ -25,7 +25,7 @@ export function embedderCard(workspace: Workspace): HTMLElement {
   show();
   return card(
     "embedder", "Search by meaning", state,
-    element("p", { class: "fine" }, "The shipped one is quick and works at once. A larger one understands more, in English or in about a hundred languages, and takes longer for each message. Everything is embedded again after a change, behind your back."),
+    element("p", { class: "fine" }, "The shipped one is quick and works at once. A larger one understands more, in English or in about a hundred languages, and takes longer for each message. After a change everything is embedded again in the background."),
     element("p", { class: "fine" }, `Loaded from ${TRANSFORMERS_HOSTS.join(" and ")} when you say so, by transformers.js, and kept in this browser. What it embeds stays here.`),
     element("label", { class: "stacked" }, "Model", choice), actions, bar, result,
   );

@@ -3,6 +3,7 @@
 import type { Episode } from "throughline";
 import { button, element, fill } from "./element.ts";
 import { TRUST } from "./fact-view.ts";
+import { refreshing } from "./refresh.ts";
 import { visibleLine } from "./visible-text.ts";
 import { formatShortDay, formatTime } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
@@ -44,7 +45,7 @@ export function episodesView(root: HTMLElement, workspace: Workspace, show: (con
     }
     await refresh();
   }
-  const update = (): void => void workspace.inBackground(refresh);
+  const update = refreshing(workspace, refresh);
   workspace.subscribe(["conversations", "model", "stats"], update);
   update();
 }

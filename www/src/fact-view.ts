@@ -77,7 +77,7 @@ function provenance(fact: Fact, { show }: FactHost): HTMLElement {
     ["Kind", humanise(fact.category)],
     ["Trust", TRUST[fact.trust] ?? humanise(fact.trust)],
     ["Confidence", `${Math.round(fact.confidence * 100)}%`],
-    ["Origin", ORIGIN[type]],
+    ["Origin", type === "inference" && conversationId === null ? "suggested by a model or a tool" : ORIGIN[type]],
     ["Since", formatShortDay(new Date(fact.createdAt))],
     ["Changed", fact.updatedAt > fact.createdAt && formatShortDay(new Date(fact.updatedAt))],
     ["Until", fact.expiresAt !== null && formatShortDay(new Date(fact.expiresAt))],

@@ -4,6 +4,7 @@ import type { Memory } from "throughline";
 import { agreements } from "./agreements.ts";
 import { button, element, fill } from "./element.ts";
 import { categoryChoice, factView, type FactHost } from "./fact-view.ts";
+import { refreshing } from "./refresh.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Fills its place and keeps it current. `show` opens a conversation at a message. */
@@ -38,7 +39,7 @@ export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conve
     }
     if (isFocused) list.focus({ preventScroll: true });
   };
-  const update = (): void => void workspace.inBackground(refresh);
+  const update = refreshing(workspace, refresh);
   workspace.subscribe(["facts", "model", "inquiry"], update);
   update();
 }

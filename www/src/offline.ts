@@ -31,8 +31,8 @@ export function onOffline(listener: () => void): void {
   listeners.add(listener);
 }
 
-/** Starts to keep the page's files, once it has been shown and has nothing more urgent to load. */
-export function keepOffline(): void {
+/** Starts to keep the page's files, once the page is ready and has nothing more urgent to load. */
+export function keepOffline(ready: Promise<unknown>): void {
   addEventListener("beforeinstallprompt", (event) => {
     offered = event as InstallPrompt;
     change({ canInstall: true });
@@ -42,9 +42,7 @@ export function keepOffline(): void {
     change({ canInstall: false });
   });
   if (!("serviceWorker" in navigator)) return;
-  const begin = (): void => void register().catch(() => change({ files: "absent" }));
-  if (document.readyState === "complete") setTimeout(begin, 0);
-  else addEventListener("load", begin, { once: true });
+  void ready.then(register).catch(() => change({ files: "absent" }));
 }
 
 /** Puts the page among the apps, where the browser offers it. */

@@ -74,7 +74,7 @@ function signals(score: number, scores: Scores): HTMLElement {
   const used = SIGNALS.filter(([name]) => typeof scores[name] === "number" && scores[name] > 0);
   return element(
     "dl",
-    { class: "signals" },
+    { class: "recall-signals" },
     bar("Score", score, "all signals together"),
     ...used.map(([name, label, about]) => bar(label, scores[name] ?? 0, about)),
   );

@@ -20,7 +20,7 @@ export function requestsCard(): HTMLElement {
       element("p", { class: "fine" }, "Counted since this page was opened, by the browser's own record of what the page loads. The page's policy lets it call its own server and nobody else; "
         + "only the separate part that talks to a model you turned on may call others."),
       ...[...page].map(([origin, count]) => element("p", { class: "fault" }, `${origin}: ${formatCount(count, "request")}`)),
-      asked.length > 0 ? element("p", {}, "Called because you turned it on:") : element("p", { class: "fine" }, "No model is called, since none is turned on."),
+      asked.length > 0 ? element("p", {}, "Called because you asked for it:") : element("p", { class: "fine" }, "No model is called, since none is turned on."),
       asked.length > 0 && element("ul", { class: "plain-list" }, ...asked.map(([origin, count]) => element("li", { "data-origin": origin }, `${origin}: ${formatCount(count, "request")}`))),
       element("p", { class: "fine" }, serviceWorker === null
         ? "From the next visit on the service worker counts along."

@@ -3,6 +3,7 @@
 import type { Summary, SummaryNode, SummarySection } from "throughline";
 import { button, element, fill } from "./element.ts";
 import { TRUST } from "./fact-view.ts";
+import { refreshing } from "./refresh.ts";
 import { visibleLine } from "./visible-text.ts";
 import { formatNumber, formatShortDay, formatTime, humanise } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
@@ -45,7 +46,9 @@ export function summaryView(root: HTMLElement, workspace: Workspace, show: Show)
     const seen = `${current.id} ${model !== null} ${JSON.stringify(summary)}`;
     if (read !== reads || seen === known) return;
     known = seen;
+    const unfolded = new Set([...shown.querySelectorAll<HTMLElement>("details[open]")].map(({ dataset }) => dataset["node"]));
     fill(shown, ...summaryParts(summary, current.id, model !== null, show));
+    for (const node of shown.querySelectorAll("details")) node.open = unfolded.has(node.dataset["node"]);
   };
   async function run(): Promise<void> {
     const { current } = workspace;
@@ -64,7 +67,7 @@ export function summaryView(root: HTMLElement, workspace: Workspace, show: Show)
       await refresh();
     }
   }
-  const update = (): void => void workspace.inBackground(refresh);
+  const update = refreshing(workspace, refresh);
   workspace.subscribe(["conversations", "model", "stats"], update);
   update();
 }
@@ -122,7 +125,7 @@ function nodeView({ conversationIds, dirty, level, range, sections, trust }: Sum
     : element("span", {}, `${conversationIds?.length ?? 0} conversations`);
   return element(
     "details",
-    {},
+    { "data-node": `${level} ${range?.[0] ?? ""}` },
     element("summary", {}, element("b", {}, LEVELS[level]), ` ${range ? `${range[0]}-${range[1]}` : ""}`,
       element("span", { class: "fine" }, ` ${lines} lines${dirty ? ", to be made anew" : ""}`)),
     element("p", { class: "fine" }, span, trust ? `, ${TRUST[trust] ?? trust}` : ""),
