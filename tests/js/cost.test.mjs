@@ -21,6 +21,18 @@ test("with marks, what is in front of one is written once and read from then on"
   assert.equal(cache.send({ blocks: blocks(1_000, 500, 20), marks: [3] }).read, 0);
 });
 
+test("what is only quoted is charged as if it were sent, and nothing of it is kept", () => {
+  for (const [name, marks] of [["Anthropic, models that keep 1,024", [2]], ["OpenAI up to", []]]) {
+    const [sent, quoted] = [new PromptCache(rule(name)), new PromptCache(rule(name))];
+    const [first, other, next] = [[1_500, 500], [1_500, 700], [1_500, 700, 10]].map((tokens) => ({ blocks: blocks(...tokens), marks }));
+    for (const cache of [sent, quoted]) cache.send(first);
+    const quote = quoted.quote(other);
+    assert.deepEqual(quote, quoted.quote(other), name);
+    assert.deepEqual(quote, sent.send(other), name);
+    assert.ok(quoted.quote(next).read < sent.quote(next).read, name);
+  }
+});
+
 test("a mark finds what was kept up to twenty blocks before it, and no further", () => {
   const many = (count) => blocks(2_000, ...Array.from({ length: count }, () => 10));
   for (const [added, read] of [[19, 2_010], [20, 0]]) {
