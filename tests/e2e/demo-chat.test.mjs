@@ -2,7 +2,6 @@
 // chats, projects, keyboard. The model is a server of this test that says what it is told to.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,42 +9,15 @@ import { serve } from "../../scripts/serve.mjs";
 import { ROOT } from "../../scripts/toolchain.mjs";
 import { bundleDemo } from "../../scripts/www.mjs";
 import { launchBrowser } from "./browser.mjs";
+import { startModel } from "./scripted-server.mjs";
 
 let browser;
 let context;
 let page;
 let server;
 let model;
-/** What the model says next; a function is given the response and says it by itself. */
-let script = "OK";
-/** The requests for answers that it got. */
-const asked = [];
 const errors = [];
 const foreign = [];
-
-function respond(request, response) {
-  const headers = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
-  if (request.method === "OPTIONS") return response.writeHead(204, headers).end();
-  if (request.method === "GET") return response.writeHead(404, headers).end();
-  let text = "";
-  request.on("data", (piece) => (text += piece));
-  request.on("end", () => {
-    const body = JSON.parse(text);
-    // What the memory asks by itself, of facts say, gets no answer.
-    const isTrial = body.messages.length === 1;
-    if (!isTrial && !body.messages[0].content.startsWith("You are the assistant of this conversation")) return response.writeHead(400, headers).end();
-    response.writeHead(200, { ...headers, "content-type": "text/event-stream" });
-    const say = (content) => response.write(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
-    if (isTrial) {
-      say("OK");
-      return response.end("data: [DONE]\n\n");
-    }
-    asked.push(body);
-    if (typeof script === "function") return script(say, response);
-    say(script);
-    response.end("data: [DONE]\n\n");
-  });
-}
 
 const ready = (of = page) => of.waitForSelector('#status[data-kind="ready"]');
 const bodies = () => page.locator(".message .message-body").allTextContents();
@@ -58,10 +30,10 @@ async function ask(question) {
 }
 
 async function answered(question, answer) {
-  script = answer;
-  const before = asked.length;
+  model.script = answer;
+  const before = model.asked.length;
   await ask(question);
-  while (asked.length === before) await pause(10);
+  while (model.asked.length === before) await pause(10);
   await page.waitForFunction(() => [...document.querySelectorAll(".message")].at(-1)?.dataset.status === "complete" && document.querySelector("#stop").hidden);
 }
 
@@ -79,7 +51,7 @@ const stored = (read) => page.evaluate(`(async () => {
 
 before(async () => {
   await bundleDemo();
-  model = createServer(respond).listen(0, "127.0.0.1");
+  model = await startModel();
   server = await serve({ port: 0 });
   browser = await launchBrowser();
   context = await browser.newContext({ viewport: { width: 1280, height: 800 }, permissions: ["clipboard-read", "clipboard-write"] });
@@ -87,12 +59,12 @@ before(async () => {
   page.setDefaultTimeout(8_000);
   page.on("pageerror", (error) => errors.push(String(error)));
   context.on("request", (request) => {
-    if (![server.url, `http://127.0.0.1:${model.address().port}`, "data:"].some((own) => request.url().startsWith(own))) foreign.push(request.url());
+    if (![server.url, model.url, "data:"].some((own) => request.url().startsWith(own))) foreign.push(request.url());
   });
   await page.goto(server.url);
   await ready();
   await page.click("#nav-models");
-  await page.fill("#model-url", `http://127.0.0.1:${model.address().port}/v1`);
+  await page.fill("#model-url", model.url);
   await page.fill("#model-name", "scripted");
   await page.click("#model-on");
   await page.waitForSelector("#model-off:not([hidden])");
@@ -102,7 +74,6 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await server?.close();
-  model?.closeAllConnections();
   model?.close();
 });
 
@@ -179,7 +150,7 @@ test("whatever a model writes: every word is shown, in elements of a fixed list,
 
 test("an answer is said to screen readers sentence by sentence, and stopping it keeps what there is", async () => {
   let more;
-  script = (say) => {
+  model.script = (say) => {
     more = say;
     say("First sentence. And the sec");
   };
@@ -210,15 +181,15 @@ test("the keyboard goes from the last message's actions to those of the ones bef
 test("an answer is made anew, a question asked in another way, and each version stays", async () => {
   await newChat();
   await answered("What is the port?", "It is 8471.");
-  script = "It is 8472, I think.";
+  model.script = "It is 8472, I think.";
   await page.locator(".message").last().hover();
   await page.locator('.message [data-action="regenerate"]').click();
   await isMessage(1, "8472");
   assert.equal((await bodies()).length, 2, "the former answer is not beside it");
   await page.waitForFunction(() => document.querySelectorAll(".versions")[0]?.textContent.includes("2 of 2"));
-  const sent = asked.at(-1).messages.filter(({ role }) => role !== "system");
+  const sent = model.asked.at(-1).messages.filter(({ role }) => role !== "system");
   assert.deepEqual(sent.map(({ role }) => role), ["user"], "the former answer is not sent, and the question once");
-  script = "The host is staging.";
+  model.script = "The host is staging.";
   await page.locator(".message").first().hover();
   await page.locator('.message [data-action="edit"]').click();
   await page.fill(".message-editor textarea", "What is the host?");
@@ -231,7 +202,7 @@ test("an answer is made anew, a question asked in another way, and each version 
 });
 
 test("a model that gives no answer leaves the former one in its place", async () => {
-  script = (say, response) => response.destroy();
+  model.script = (say, response) => response.destroy();
   await page.locator(".message").last().hover();
   await page.locator('.message [data-action="regenerate"]').click();
   await page.waitForSelector('#status[data-kind="error"]');
@@ -240,7 +211,7 @@ test("a model that gives no answer leaves the former one in its place", async ()
 });
 
 test("files go with a question: the text of one, of the others name, type and size", async () => {
-  script = "Read.";
+  model.script = "Read.";
   await page.setInputFiles("#attach-file", [
     { name: "notes.md", mimeType: "text/markdown", buffer: Buffer.from("The launch code word is tamarind.\n\nSecond paragraph.") },
     { name: "photo.jpg", mimeType: "image/jpeg", buffer: Buffer.from([0xff, 0xd8, 0xff, 0, 1, 2]) },
@@ -249,7 +220,7 @@ test("files go with a question: the text of one, of the others name, type and si
   await page.waitForSelector(".chosen-files .attachment >> nth=2");
   assert.match(await page.textContent(".chosen-files"), /photo\.jpg.*reference only.*big\.txt.*reference only/);
   await answered("What is the code word?", "Tamarind.");
-  const prompt = JSON.stringify(asked.at(-1).messages);
+  const prompt = JSON.stringify(model.asked.at(-1).messages);
   assert.match(prompt, /The launch code word is tamarind/);
   assert.match(prompt, /photo\.jpg \(image\/jpeg, 6 bytes\)\. Its content is not included/);
   const question = page.locator(".message").nth(-2);
@@ -259,7 +230,32 @@ test("files go with a question: the text of one, of the others name, type and si
   assert.equal(await question.locator(".attachment pre").textContent(), "The launch code word is tamarind.\n\nSecond paragraph.");
   assert.equal(await page.locator(".chosen-files .attachment").count(), 0, "they went with the question");
   await answered("And the second paragraph?", "Second.");
-  assert.match(JSON.stringify(asked.at(-1).messages), /tamarind/, "the next question finds it in the conversation");
+  assert.match(JSON.stringify(model.asked.at(-1).messages), /tamarind/, "the next question finds it in the conversation");
+});
+
+test("a file that is dropped on the question box goes with the message, and stays in the draft of its chat", async () => {
+  await page.evaluate(() => {
+    const dataTransfer = new globalThis.DataTransfer();
+    dataTransfer.items.add(new File(["Rye, salt, water."], "recipe.txt", { type: "text/plain" }));
+    for (const type of ["dragover", "drop"]) document.querySelector("#question").dispatchEvent(new globalThis.DragEvent(type, { dataTransfer, cancelable: true, bubbles: true }));
+  });
+  await page.waitForSelector(".chosen-files .attachment");
+  assert.deepEqual(await page.evaluate(() => [document.querySelector("#drop-veil").hidden, document.querySelector("#import-report")]), [true, null], "it is not imported");
+  await page.fill("#question", "Half a question");
+  await newChat();
+  assert.deepEqual([await page.inputValue("#question"), await page.locator(".chosen-files .attachment").count()], ["", 0]);
+  await page.locator(".conversation-open", { hasText: "port" }).first().click();
+  await page.waitForSelector(".chosen-files .attachment");
+  assert.equal(await page.inputValue("#question"), "Half a question");
+  await page.getByLabel("Remove recipe.txt").click();
+  await page.fill("#question", "");
+  await page.locator(".message", { hasText: "notes.md" }).first().hover();
+  await page.locator(".message", { hasText: "notes.md" }).first().locator('[data-action="edit"]').click();
+  model.script = "It is tamarind.";
+  await page.fill(".message-editor textarea", "Once more: the code word?");
+  await page.locator(".message-editor button[type=submit]").click();
+  await isMessage(-1, "It is tamarind");
+  assert.match(JSON.stringify(model.asked.at(-1).messages.at(-1)), /Once more: the code word\?.*The launch code word is tamarind/, "a message in other words keeps its files");
 });
 
 test("the search finds messages of every chat as one types, marks the words, and opens at the message", async () => {

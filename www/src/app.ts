@@ -58,6 +58,8 @@ async function start(): Promise<void> {
   const known = conversations.find(({ id }) => id === chat) ?? conversations.find((each) => !isTemporary(each));
   if (known) await workspace.select(known.id);
   await workspace.refreshStats();
+  // The projects are those of all conversations that are listed.
+  await workspace.listOlder();
   // Files can be dropped on whichever view is shown.
   await prepareView("import");
 }

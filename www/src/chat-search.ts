@@ -37,7 +37,7 @@ interface Hit {
 
 /** The box, and the hits that take the place of the list of conversations while something is in it. */
 export class ChatSearch {
-  readonly box = element("input", { type: "search", id: "search", placeholder: "Search all chats", "aria-label": "Search all chats", autocomplete: "off", spellcheck: "false" });
+  readonly box = element("input", { type: "search", id: "search", placeholder: "Search all chats", "aria-label": "Search all chats", "aria-keyshortcuts": "Control+K", title: "Ctrl K", autocomplete: "off", spellcheck: "false" });
   readonly results = element("section", { class: "search-results", id: "search-results", "aria-label": "Found", hidden: true });
   readonly #workspace: Workspace;
   readonly #count = element("p", { class: "fine", role: "status", id: "search-count" });
@@ -54,6 +54,8 @@ export class ChatSearch {
       onUse(query !== "");
       void this.#search(query);
     });
+    // The first query waits for the embedder's table: who comes to the box gets it fetched.
+    this.box.addEventListener("focus", () => void workspace.memory?.recall("warm up", { topK: 1 }).catch(() => undefined), { once: true });
     this.box.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown") this.#step(event, 1);
       else if (event.key === "Enter") this.#buttons()[0]?.click();

@@ -55,7 +55,7 @@ class ViewSwitch {
       if (each === name) entry.setAttribute("aria-current", "page");
       else entry.removeAttribute("aria-current");
     }
-    this.#entries.get(name)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.#entries.get(name)?.scrollIntoView({ block: "nearest", inline: "center" });
     closeDrawer();
     if (view) void this.mount(view.id);
     if (name === this.#shown) return;

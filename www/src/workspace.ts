@@ -29,6 +29,10 @@ export type * from "./page-state.ts";
 
 const CHUNK_MESSAGES = 100;
 
+/** Conversations that are read at the start, and most that are read in one go. */
+const FIRST_LISTED = 100;
+const MOST_LISTED = 1_000;
+
 /** The state of the page. */
 export class Workspace extends StatusBoard {
   memory: Memory | null = null;
@@ -100,7 +104,9 @@ export class Workspace extends StatusBoard {
 
   /** Reads the list of conversations again. */
   async refreshConversations(): Promise<void> {
-    const page = await this.opened().conversations.list({ limit: 100 });
+    // As many as were there before, so that none of those that are known goes out of sight.
+    const limit = Math.min(MOST_LISTED, Math.max(FIRST_LISTED, this.conversations.length));
+    const page = await this.opened().conversations.list({ limit });
     this.conversations = page.items;
     this.olderConversations = page.next;
     if (this.current) this.current = page.items.find((item) => item.id === this.current?.id) ?? this.current;
@@ -110,7 +116,7 @@ export class Workspace extends StatusBoard {
   /** Adds the next page of older conversations to the list. */
   async listOlder(): Promise<void> {
     if (!this.olderConversations) return;
-    const page = await this.opened().conversations.list({ limit: 100, before: this.olderConversations });
+    const page = await this.opened().conversations.list({ limit: MOST_LISTED - FIRST_LISTED, before: this.olderConversations });
     this.conversations = [...this.conversations, ...page.items];
     this.olderConversations = page.next;
     this.changed("conversations");
