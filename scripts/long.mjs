@@ -36,6 +36,11 @@ const PARTS = {
       for (const name of ["stream", "trees", "erasure", "tabs"]) await testBrowser(name, { THROUGH_WORKER: "1" });
     },
   },
+  demo: {
+    say: "The demo under axe by all rules in both themes and sizes, and under 100,000 nested quotes and lists",
+    runs: 1,
+    run: () => testBrowser("demo-safety", { DEMO_SAFETY: "whole" }),
+  },
   leaks: {
     say: "Memories opened and closed, in the page and through a worker, and nothing left",
     runs: 200,

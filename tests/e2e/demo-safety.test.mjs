@@ -28,6 +28,12 @@ const PAYLOADS = [
   "[a]: https://evil.example/ref.png\n\n![a][a] [b](data:text/html,<script>window.pwned=1</script>) [c](vbscript:x) <https://evil.example/auto>",
   `{{constructor.constructor("window.pwned=1")()}} \${window.pwned=1} <%= pwned %>`,
 ];
+/** `npm run test:long -- demo`: every theme by every rule, and nesting as deep as row 64 says. */
+const IS_WHOLE = process.env.DEMO_SAFETY === "whole";
+const COMBINATIONS = IS_WHOLE
+  ? [[1280, 800, "light"], [1280, 800, "dark"], [390, 844, "light"], [390, 844, "dark"]]
+  : [[1280, 800, "light"], [1280, 800, "dark"], [390, 844, "dark"]];
+const DEPTH = IS_WHOLE ? 100_000 : 5_000;
 const VIEWS = ["chat", "context", "memory", "race", "import", "privacy", "benchmark", "models"];
 
 let browser;
@@ -204,40 +210,49 @@ test("a model's files are called for only after the click that says from where",
   foreign.length = 0;
 });
 
-test("axe finds nothing serious in any view, theme or size", async (t) => {
-  const axe = readFileSync(createRequire(new URL("../../www/package.json", import.meta.url)).resolve("axe-core/axe.min.js"), "utf8");
-  await page.evaluate(axe);
+/** What axe finds that is serious: by all its rules, or by those of colours alone, which a theme changes and nothing else does. */
+async function seriousFindings(where, isAboutColours) {
+  const found = await page.evaluate(async (colours) => {
+    const runOnly = colours ? { type: "rule", values: ["color-contrast", "link-in-text-block"] } : { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
+    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"], preload: false, runOnly });
+    // A segment of the bar is as wide as its share; its entry in the legend does the same, and is large enough.
+    for (const each of violations) each.nodes = each.nodes.filter(({ html }) => each.id !== "target-size" || !html.includes('class="segment"'));
+    return violations.filter(({ impact, nodes }) => nodes.length > 0 && (impact === "serious" || impact === "critical"))
+      .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ target, failureSummary }) => `${target.join(" ")} (${failureSummary.split("\n").at(1)?.trim()})`).join(", ")}`);
+  }, isAboutColours);
+  return found.map((each) => `${where}: ${each}`);
+}
+
+test("axe finds nothing serious in any view, theme or size, nor in a dialog", async (t) => {
+  await page.evaluate(readFileSync(createRequire(new URL("../../www/package.json", import.meta.url)).resolve("axe-core/axe.min.js"), "utf8"));
   await page.evaluate(() => document.querySelector("#import-report")?.close());
   const found = [];
-  for (const [width, height] of [[1280, 800], [390, 844]]) {
-    for (const colorScheme of ["light", "dark"]) {
-      await page.setViewportSize({ width, height });
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      for (const view of VIEWS) {
-        if ((await page.locator(`#nav-${view}`).count()) === 0) continue;
-        await page.click(`#nav-${view}`);
-        await page.waitForTimeout(50);
-        const violations = await page.evaluate(async () => {
-          const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"], preload: false, runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
-          // A segment of the bar is as wide as its share; its entry in the legend does the same, and is large enough.
-          for (const each of violations) each.nodes = each.nodes.filter(({ html }) => each.id !== "target-size" || !html.includes('class="segment"'));
-          return violations.filter(({ impact, nodes }) => nodes.length > 0 && (impact === "serious" || impact === "critical")).map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ target, failureSummary }) => `${target.join(" ")} (${failureSummary.split("\n").at(1)?.trim()})`).join(", ")}`);
-        });
-        found.push(...violations.map((each) => `${view}, ${width}, ${colorScheme}: ${each}`));
-      }
+  for (const [width, height, colorScheme] of COMBINATIONS) {
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    // A theme changes colours and nothing else.
+    const isAboutColours = !IS_WHOLE && width === 1280 && colorScheme === "dark";
+    for (const view of VIEWS) {
+      await page.click(`#nav-${view}`);
+      await page.waitForSelector(view === "chat" ? "#transcript" : `#view-${view}:not([hidden]) *`);
+      found.push(...(await seriousFindings(`${view}, ${width}, ${colorScheme}`, isAboutColours)));
     }
+    await page.click("#nav-privacy");
+    await page.click("#encrypt");
+    found.push(...(await seriousFindings(`dialog, ${width}, ${colorScheme}`, isAboutColours)));
+    await page.click("#passphrase-refuse");
   }
   for (const each of found) t.diagnostic(each);
   assert.deepEqual(found, []);
 });
 
-test("100,000 nested lists and quotes neither freeze nor break the page", async () => {
-  model.state.says = `${"> ".repeat(20_000)}deep\n\n${Array.from({ length: 3_000 }, (_, index) => `${"  ".repeat(index % 500)}- x`).join("\n")}\n\n${"*".repeat(20_000)}end`;
+test("lists and quotes nested without end neither freeze nor break the page", async () => {
+  model.state.says = `${"> ".repeat(DEPTH)}deep\n\n${"- ".repeat(DEPTH)}deep\n\n${Array.from({ length: DEPTH / 10 }, (_, index) => `${"  ".repeat(index % 300)}- x`).join("\n")}\n\n${"*".repeat(DEPTH)}end`;
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.click("#nav-chat");
   await page.fill("#question", "Nest as deep as you can");
   await page.click("#ask");
-  await page.waitForFunction(() => [...document.querySelectorAll(".message")].at(-1)?.dataset.status === "complete" && document.querySelector("#stop").hidden, undefined, { timeout: 60_000 });
+  await page.waitForFunction(() => [...document.querySelectorAll(".message")].at(-1)?.dataset.status === "complete" && document.querySelector("#stop").hidden, undefined, { timeout: 120_000 });
   assert.equal(await page.evaluate(() => 1 + 1), 2);
   await unharmed("nesting");
   model.state.says = "It is 8471.";

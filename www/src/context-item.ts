@@ -156,10 +156,16 @@ async function content(
     const fact = await workspace.opened().facts.get(item.id).catch(() => null);
     return fact ? visibleText(fact.fact) : [];
   }
-  if (held.length > 0) return held.map((message) => messageQuote(message, item.hits.includes(message.id), words));
+  const quote = (message: ShownMessage): HTMLElement => {
+    const node = messageQuote(message, item.hits.includes(message.id), words);
+    // A long one scrolls, by keyboard too.
+    node.tabIndex = 0;
+    return node;
+  };
+  if (held.length > 0) return held.map(quote);
   if (!item.range) return [];
   const { conversationId, messages, title } = await readElsewhere(item, workspace);
-  const quotes = messages.map((message) => messageQuote(message, item.hits.includes(message.id), words));
+  const quotes = messages.map(quote);
   if (!isElsewhere(item, inquiry)) return quotes;
   const seq = hitOf(item, messages, words)?.seq ?? item.range.from;
   const open = button("Open that conversation", () => openElsewhere(workspace, conversationId, seq, goTo), { class: "link" });
