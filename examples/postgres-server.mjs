@@ -3,7 +3,7 @@
 // POST { "conversationId", "question" } with the header x-user (your own sign-in goes there) streams the answer.
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
-import { createMemory } from "throughline";
+import { createMemory, isMemoryError } from "throughline";
 import { openAiChat, openAiLanguageModel } from "throughline/openai";
 import { postgresStorage } from "throughline/postgres";
 
@@ -21,7 +21,7 @@ function memoryOf(userId) {
 async function answer(request, response) {
   const { conversationId, question } = JSON.parse(await text(request));
   const memory = await memoryOf(String(request.headers["x-user"]));
-  if ((await memory.conversations.get(conversationId)) === null) await memory.conversations.create({ id: conversationId });
+  await memory.conversations.create({ id: conversationId }).catch((error) => isMemoryError(error, "conflict") || Promise.reject(error));
   await memory.append(conversationId, { role: "user", content: question }); // saved before anything can fail
   const context = await memory.buildContext({ conversationId, system: "You are terse.", window: 32_000, reserve: 4_000 });
   const reply = openAiChat(server).send(context);
@@ -30,4 +30,5 @@ async function answer(request, response) {
   response.end(); // summaries and facts follow in the background
 }
 
-createServer((request, response) => answer(request, response).catch((error) => response.writableEnded || response.destroy(error))).listen(Number(PORT), () => console.log(`listening on ${PORT}`));
+const http = createServer((request, response) => answer(request, response).catch((error) => (console.error(error), response.destroy())));
+http.listen(Number(PORT), () => console.log("listening on", http.address().port));

@@ -35,7 +35,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   "40P01": RACE,
   "53": { ...LOST, advice: "PostgreSQL has too little of something at the moment" },
   "53100": FULL,
-  "54": { code: "invalid_argument", advice: "an id is too long for an index of PostgreSQL: use ids of at most 1,000 bytes" },
+  "54": { code: "invalid_argument", advice: "an id is too long for an index of PostgreSQL" },
   "55P03": RACE,
   "57": LOST,
   "57014": { code: "timeout", advice: "PostgreSQL cancelled the statement, by its own time limit or an administrator" },

@@ -9,6 +9,8 @@ const LEASE_SECONDS = 15;
 export class Leases {
   readonly #database: Database;
   readonly #schema: string;
+  /** What is being released is free for whoever asks next here. */
+  readonly #releasing = new Map<string, Promise<unknown>>();
 
   constructor(database: Database, schema: string) {
     this.#database = database;
@@ -17,6 +19,8 @@ export class Leases {
 
   /** Takes a lock where it is free: a function that releases it, else `null`. */
   async take(user: string, lock: string): Promise<(() => void) | null> {
+    const name = JSON.stringify([user, lock]);
+    await this.#releasing.get(name);
     const holder = crypto.randomUUID();
     const take = async (): Promise<boolean> => {
       const [row] = await this.#database.run(`SELECT ${this.#schema}.take_lease($1, $2, $3, $4) AS taken`, [user, lock, holder, LEASE_SECONDS]);
@@ -32,7 +36,9 @@ export class Leases {
     return () => {
       clearInterval(timer);
       // Where this fails, it ends by itself.
-      this.#database.run(`SELECT ${this.#schema}.release_lease($1, $2, $3)`, [user, lock, holder]).catch(() => undefined);
+      const released = this.#database.run(`SELECT ${this.#schema}.release_lease($1, $2, $3)`, [user, lock, holder]).catch(() => undefined);
+      this.#releasing.set(name, released);
+      void released.then(() => this.#releasing.get(name) === released && this.#releasing.delete(name));
     };
   }
 }
