@@ -2,13 +2,13 @@
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 
-/** A database of its own, and a pool of its one connection. `fails(text, values)` may answer `"before"` or `"after"`: the connection is lost then, before or after the statement is carried out. */
+/** A database of its own, and a pool of its one connection. `fails(text, values)` may answer `"before"` or `"after"`: the connection is lost then, before or after the statement is carried out. What it answers is waited for. */
 export async function openPglite(fails = () => undefined) {
   const database = await PGlite.create({ extensions: { vector } });
   const lose = () => Promise.reject(new Error("Connection terminated unexpectedly"));
   const client = {
     query: async (text, values) => {
-      const when = fails(text, values);
+      const when = await fails(text, values);
       if (when === "before") return lose();
       const answer = await database.query(text, values);
       return when === "after" ? lose() : answer;

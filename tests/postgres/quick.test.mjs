@@ -17,6 +17,7 @@ const { database, pool } = await openPglite((text) => {
   return index < 0 ? undefined : faults.splice(index, 1)[0].when;
 });
 after(() => database.close());
+await migratePostgres({ pool });
 
 const storage = postgresStorage({ pool });
 const signal = new AbortController().signal;
@@ -264,7 +265,13 @@ test("a lock is held among all storages until it is released, or its holder is s
   assert.equal(await other.given.tryLock("ann", "work"), null);
   const beside = await other.given.tryLock("bob", "work");
   beside();
+  await until(async () => (await rows("SELECT FROM throughline.memory_leases WHERE user_id = 'bob'")).length === 0);
+  // Whoever releases a lock can take it again, however long the way to the database is.
+  faults.push({ matches: /release_lease/, when: new Promise((resolve) => setTimeout(resolve, 50)) });
   release();
+  const again = await storage.given.tryLock("ann", "work");
+  assert.equal(typeof again, "function");
+  again();
   await until(async () => (await rows("SELECT FROM throughline.memory_leases")).length === 0);
   const held = await storage.given.tryLock("ann", "work");
   await database.exec("UPDATE throughline.memory_leases SET ends_at = now() - interval '1 second'");
