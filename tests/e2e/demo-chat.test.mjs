@@ -9,6 +9,7 @@ import { serve } from "../../scripts/serve.mjs";
 import { ROOT } from "../../scripts/toolchain.mjs";
 import { bundleDemo } from "../../scripts/www.mjs";
 import { launchBrowser } from "./browser.mjs";
+import { failureOfMarkdown } from "./random-markdown.mjs";
 import { startModel } from "./scripted-server.mjs";
 
 let browser;
@@ -114,38 +115,7 @@ test("markdown loads nothing, runs nothing and leads nowhere it may not", async 
 
 test("whatever a model writes: every word is shown, in elements of a fixed list, with no address but a link's", async () => {
   const module = readdirSync(join(ROOT, "www/dist")).find((name) => /^markdown-view-\w+\.js$/.test(name));
-  const failed = await page.evaluate(async (address) => {
-    const { renderMarkdown } = await import(address);
-    const marks = ["*", "**", "_", "~~", "`", "```\n", "\n", "\n\n", "# ", "> ", "- ", "1. ", "- [x] ", "| ", "|---|\n", "[", "](", ")", "![", "<", ">", "</", "<script>", "<!--", "-->", "&", "\\", "    ", "\t", ":", "http://", "javascript:", "\u202e", "---\n", "\n\n[r]: ", "\n\n", "\"", "'"];
-    const allowed = new Set("P H3 H4 H5 H6 UL OL LI INPUT BLOCKQUOTE DIV SPAN BUTTON PRE CODE TABLE THEAD TBODY TR TH TD HR BR STRONG EM DEL A".split(" "));
-    let state = 7;
-    const random = (below) => {
-      state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-      return Math.floor((state / 2_147_483_648) * below);
-    };
-    for (let round = 0; round < 1_000; round += 1) {
-      const words = [];
-      let text = "";
-      for (let piece = random(24); piece >= 0; piece -= 1) {
-        // Words of letters alone, apart from what would make an address of them: those stand in the link, not in the text.
-        if (random(2) === 0) text += marks[random(marks.length)];
-        else text += ` ${words[words.push(`w${"abcdefghij"[random(10)]}${words.length}x`) - 1]} `;
-      }
-      const place = document.createElement("div");
-      renderMarkdown(place, text, []);
-      const shown = `${place.textContent} ${[...place.querySelectorAll("a")].map(({ href, title }) => href + title).join(" ")}`;
-      const stray = [...place.querySelectorAll("*")].find((node) => !allowed.has(node.tagName) || (node.hasAttribute("href") && node.tagName !== "A") || node.hasAttribute("src"));
-      const unsafe = [...place.querySelectorAll("a")].find(({ protocol }) => !["http:", "https:", "mailto:"].includes(protocol));
-      const lost = words.find((word) => !shown.includes(word));
-      // Written piece by piece it comes to the same.
-      const growing = document.createElement("div");
-      for (let end = 0; end < text.length; end += 1 + random(20)) renderMarkdown(growing, text.slice(0, end), []);
-      renderMarkdown(growing, text, []);
-      if (stray || unsafe || lost || growing.innerHTML !== place.innerHTML) return { text, lost, stray: stray?.outerHTML, unsafe: unsafe?.href, grown: growing.innerHTML, whole: place.innerHTML };
-    }
-    return undefined;
-  }, `/dist/${module}`);
-  assert.equal(failed, undefined);
+  assert.equal(await page.evaluate(failureOfMarkdown, `/dist/${module}`), undefined);
 });
 
 test("an answer is said to screen readers sentence by sentence, and stopping it keeps what there is", async () => {
@@ -199,6 +169,25 @@ test("an answer is made anew, a question asked in another way, and each version 
   await page.getByLabel("Version before").first().click();
   await isMessage(1, "8472");
   assert.match((await bodies())[0], /What is the port/);
+});
+
+test("an answer that is stopped before its first word is no failure, and leaves everything as it was", async () => {
+  model.script = (say, response) => response.flushHeaders();
+  const before = model.asked.length;
+  await page.locator(".message").last().hover();
+  await page.locator('.message [data-action="regenerate"]').click();
+  while (model.asked.length === before) await pause(10);
+  await page.click("#stop");
+  await page.waitForFunction(() => document.querySelector(".status-words").textContent === "Stopped");
+  assert.equal(await page.getAttribute("#status", "data-kind"), "ready");
+  await isMessage(1, "8472");
+  await ask("Never mind");
+  while (model.asked.length === before + 1) await pause(10);
+  await page.click("#stop");
+  await page.waitForSelector("#stop", { state: "hidden" });
+  assert.equal(await page.inputValue("#question"), "Never mind");
+  await page.fill("#question", "");
+  assert.equal((await bodies()).length, 2);
 });
 
 test("a model that gives no answer leaves the former one in its place", async () => {

@@ -8,6 +8,9 @@ import type { Inquiry, Workspace } from "./workspace.ts";
 
 let answering: AbortController | null = null;
 
+/** The person stopped the answer that is, or was, asked for. */
+let isStopped = false;
+
 /** A question as it is asked. */
 type Question = Pick<Inquiry, "question" | "evidence" | "attachments" | "storedAs">;
 
@@ -54,6 +57,7 @@ export async function rebuild(workspace: Workspace): Promise<void> {
 
 /** Stops the answer that is being written; what is there is kept, and marked as stopped. */
 export function stopAnswering(): void {
+  isStopped = true;
   answering?.abort();
 }
 
@@ -61,12 +65,15 @@ export function stopAnswering(): void {
 async function whileAsking(workspace: Workspace, action: () => Promise<void>): Promise<boolean> {
   if (workspace.isAsking) return false;
   workspace.isAsking = true;
+  isStopped = false;
   workspace.changed("inquiry");
   const before = workspace.status;
   const done = await workspace.attempt(action);
   workspace.isAsking = false;
   const isFailureTold = workspace.status !== before && workspace.status.kind === "error";
-  if (done && !isFailureTold) workspace.say({ kind: "ready", words: "Ready" });
+  // What was stopped before its first word did not fail.
+  if (isStopped && !done) workspace.say({ kind: "ready", words: "Stopped" });
+  else if (done && !isFailureTold) workspace.say({ kind: "ready", words: "Ready" });
   workspace.changed("inquiry");
   workspace.watchJobs();
   return done;

@@ -19,6 +19,7 @@ export class Composer {
     placeholder: "Ask about anything said before",
     "aria-describedby": "composer-hint",
     autocomplete: "off",
+    dir: "auto",
   });
   readonly #ask = element("button", { type: "submit", class: "primary", id: "ask" }, "Build context");
   readonly #store = button("Add as message", () => void this.#storeMessage(), { id: "add-message" });
