@@ -104,6 +104,7 @@ export class Engine {
   tree(request: string): Promise<unknown>;
   history(request: string): Promise<unknown>;
   buildContext(request: string): Promise<unknown>;
+  reportUsage(request: string): Promise<unknown>;
   recall(request: string): Promise<unknown>;
   summary(request: string): Promise<unknown>;
   compact(request: string): Promise<unknown>;

@@ -46,7 +46,7 @@ const RETRYABLE = {
  * | `engine_panicked` | the engine failed inside and was replaced; this call may or may not have been carried out | read what is stored (`history`, `facts.list`) before doing it again, and report it | no |
  * | `wasm_load_failed` | the engine, or a vocabulary, could not be loaded | try again once the network is back; where it stays, see that the server gives out `engine.wasm` and the files beside it | yes |
  * | `wasm_blocked_by_csp` | the page's Content-Security-Policy forbids WebAssembly | add `'wasm-unsafe-eval'` to `script-src` | no |
- * | `wasm_unsupported` | this platform has no WebAssembly, or lacks a feature of it that the engine needs | tell the user to update the browser: Chrome 91, Firefox 89 or Safari 16.4 | no |
+ * | `wasm_unsupported` | this platform has no WebAssembly, or lacks a feature of it that the engine needs | tell the user to update the browser: Chrome 91, Firefox 89 (113 for exact token counts) or Safari 16.4 | no |
  * | `storage_unavailable` | the storage of this browser or profile cannot be used | try again later; until then, if you like, `memoryStorage()`, and tell the user that nothing is kept | no |
  * | `storage_blocked` | another tab holds the storage | ask the user to close or reload other tabs of the app, then try again | yes |
  * | `storage_quota_exceeded` | the storage is full | ask the user to erase something, or to free the disk; reading, removing, erasing and exporting go on | no |

@@ -15,7 +15,7 @@ import type {
   ActiveLeafOptions, AppendedMessage, AppendOptions, Backup, BuildContextRequest, CallOptions, CompactOptions, Context,
   EditedMessage, EditOptions, EraseTarget, Erasure, ExportOptions, ExportReport, ExportToOptions, HistoryEntry, HistoryOptions, ImportInput, ImportOptions,
   ImportReport, Invalidated, MemoryEventName, MemoryEvents, MessageOfFormat, RawMessage, RecallGroup, RecallOptions,
-  RemoveOptions, Stats, StreamOptions, Summary,
+  RemoveOptions, ReportedUsage, Stats, StreamOptions, Summary, UsageTaken,
 } from "./types.js";
 import { WriteOrder } from "./write-order.js";
 
@@ -243,6 +243,25 @@ export class Memory {
       { idempotent: true, counts: true, signal: request.signal },
     )) as Context<Message> & { messages: string[] };
     return { ...answer, messages: fromJsonTexts<Message>(answer.messages) };
+  }
+
+  /**
+   * Adds up what a provider billed for a conversation's last context (`stats().usage`), and learns from it how the model
+   * counts: contexts for it are counted so from then on, and `receipt.tokens.correction` says so. Call it after the first
+   * answer to a context, with the `usage` that the package's chat adapters answer with.
+   *
+   * @throws `not_found` (the conversation), `invalid_argument`: nothing was added then.
+   */
+  async reportUsage(conversationId: string, usage: ReportedUsage, options: CallOptions = {}): Promise<UsageTaken> {
+    const { provider, model, inputTokens, outputTokens, cachedTokens } = requireOptions(usage, "usage");
+    const request = {
+      conversationId: requireId(conversationId, "conversationId"),
+      provider: requireId(provider, "usage.provider"),
+      model: requireId(model, "usage.model"),
+      inputTokens, outputTokens, cachedTokens,
+      ...requireOptions(options, "options"),
+    };
+    return (await this.#session.call("reportUsage", request, { idempotent: false, signal: options.signal })) as UsageTaken;
   }
 
   /** Finds old messages by words and by meaning, without any model call but the query's embedding. Best first. */

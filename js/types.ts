@@ -9,6 +9,8 @@ export type * from "./types/lifecycle.js";
 export type * from "./types/messages.js";
 export type * from "./types/options.js";
 export type * from "./types/policy.js";
+export type * from "./types/profile.js";
 export type * from "./types/sessions.js";
 export type * from "./types/storage.js";
 export type * from "./types/streams.js";
+export type * from "./types/usage.js";

@@ -111,7 +111,7 @@ function throwIfFinal(error: unknown): void {
     throw new MemoryError(
       "wasm_unsupported",
       "This platform's WebAssembly lacks a feature that the engine needs (SIMD, reference types). " +
-        "Chrome 91, Firefox 89, Safari 16.4, Node 20 and later have them.",
+        "Chrome 91, Firefox 89 (113 for exact token counts), Safari 16.4, Node 20 and later have them.",
       { cause: error },
     );
   }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod host;
+mod usage;
 
 use futures_executor::block_on;
 use host::{SUMMARY, ScriptedModel, World, append, conversation, message};

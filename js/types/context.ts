@@ -1,6 +1,8 @@
 import type { CallOptions, MessageFormat, RawMessage } from "./conversations.js";
 import type { MemoryErrorCode } from "../errors.js";
+import type { Profile } from "./profile.js";
 import type { MessageStatus } from "./streams.js";
+import type { ModelName } from "./usage.js";
 
 /** A document of the app's own retrieval, put into its own section with its source named. */
 export interface ContextDocument {
@@ -10,44 +12,6 @@ export interface ContextDocument {
   text: string;
   /** Where it is from, shown to the model. */
   source?: string;
-}
-
-/**
- * Who takes a context: a provider or runtime, and what it refuses. `"strict"` is what all of them take.
- *
- * - `"openai"`, `"openai-responses"`: system text anywhere.
- * - `"anthropic"`: system text in a field of its own.
- * - `"gemini"`: system text in a field of its own, or first.
- * - `"mistral"`: user and assistant take turns, call ids are nine letters and digits, images only.
- * - `"webllm"`: text only, taking turns; calls and results are written as text.
- * - `"prompt-api"`: text only; calls and results are written as text.
- * - `"strict"`: text and tools only, taking turns, call ids of nine letters and digits, and no system role: the system text
- *   is folded into the first user message, and `context.system` is empty.
- * - `"ai-sdk"`: whichever provider the AI SDK calls.
- *
- * With the format `"openai"` go openai, gemini, mistral, webllm, prompt-api and strict; with `"anthropic"` anthropic; with
- * the AI SDK's formats ai-sdk, openai, openai-responses, anthropic and gemini, and mistral with `"ai-sdk-model"`; with
- * `"langchain"` openai, openai-responses, anthropic and gemini; with `"openai-responses"` and `"gemini"` their own.
- */
-export type Profile =
-  | "openai"
-  | "openai-responses"
-  | "anthropic"
-  | "gemini"
-  | "mistral"
-  | "webllm"
-  | "prompt-api"
-  | "strict"
-  | "ai-sdk";
-
-/** Something in a context that a provider would refuse. */
-export interface ContextViolation {
-  /** The rule's name in `src/formats`, e.g. `R1`: a call without its result. */
-  rule: string;
-  /** The message, by its index; as many as there are messages where something is missing at the end. */
-  index: number;
-  /** What is wrong, in words without content. */
-  message: string;
 }
 
 /** What a context is built for. */
@@ -88,6 +52,12 @@ export interface BuildContextRequest extends CallOptions {
    * `localOnly` is left out, and a newest turn that was is `invalid_argument`. Default `"remote"`.
    */
   destination?: "remote" | "local";
+  /**
+   * Who will bill it, as `reportUsage` names it: what is counted is corrected by what that model billed before. Default: the
+   * model that was reported for this conversation last, else the one that was reported for any. Name it where the user
+   * changes models.
+   */
+  model?: ModelName;
 }
 
 /** The signals behind the score of a hit, each 0 to 1 unless it says otherwise. `null`: not used. Further ones can come. */
@@ -263,8 +233,13 @@ export interface Receipt {
     overhead: number;
     /** What sending the whole conversation would take. */
     fullHistory: number;
-    /** False: estimates, because the model has no public tokenizer or its vocabulary is not loaded. */
+    /** False: estimates, because the model has no public tokenizer or its vocabulary is not loaded; or corrected counts. */
     exact: boolean;
+    /**
+     * What every number of tokens in this receipt was multiplied by, because the model billed so much more, or less, than was
+     * counted (see `reportUsage`); 1: nothing.
+     */
+    correction: number;
   };
   /**
    * Hash of the prompt's start: the system text and the first message of the recent window. While it stays the same,

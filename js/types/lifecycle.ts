@@ -2,6 +2,7 @@ import type { MemoryErrorCode } from "../errors.js";
 import type { FactFinding } from "./facts.js";
 import type { StorageDamage } from "./storage.js";
 import type { MessageStatus } from "./streams.js";
+import type { ModelUsage } from "./usage.js";
 
 /**
  * What is erased: everything of the user, one conversation, one message (as `remove` does; without its conversation where
@@ -94,6 +95,11 @@ export interface Stats {
   nextRetryAt: number | null;
   /** What each callback purpose has cost since this memory was opened. */
   spent: Record<string, PurposeStats>;
+  /**
+   * What providers billed, as `reportUsage` was told, by every tab and since the data was made: the model reported last first.
+   * Beyond 64 models, those reported longest ago are summed up in a last one with empty names.
+   */
+  usage: ModelUsage[];
   /** How tokens are counted now, e.g. `o200k_base/1`. */
   countedWith: string;
 }

@@ -1,10 +1,11 @@
 //! From chosen material to the placed prompt and its receipt.
 
+use super::correction::Correction;
 use super::evidence::{self, EvidenceDocument, EvidenceGroup};
 use super::fill::{self, Filled};
 use super::prefix::{cache_breakpoints, prefix_hash, prefix_tokens};
 use super::receipt::{
-    Context, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, SentReference, TokenReport,
+    Context, Count, Dropped, Item, MessageRange, Receipt, RetrievalReport, Section, SentReference, TokenReport,
 };
 use super::tool_results::NewestTurn;
 use crate::error::{Code, Error, Result};
@@ -55,10 +56,12 @@ pub struct SystemPart {
 pub struct ContextInput<'a> {
     /// The format of the messages, and who takes them.
     pub target: Target,
-    /// Context window and reserve.
+    /// Context window, in billed tokens; all other tokens here are counted ones.
     pub window_tokens: u32,
-    /// Kept for the answer.
+    /// Kept for the answer, in billed tokens.
     pub reserve_tokens: u32,
+    /// How the model bills what is counted.
+    pub correction: Correction,
     /// Counts.
     pub counter: &'a dyn TokenCounter,
     /// What a provider adds per message and request.
@@ -103,6 +106,13 @@ pub struct ContextInput<'a> {
     pub notes: Vec<String>,
     /// Something is kept on this device and not in it.
     pub held_back: bool,
+}
+
+impl ContextInput<'_> {
+    /// What the whole prompt may take.
+    fn limit(&self) -> u32 {
+        self.correction.counted(self.window_tokens.saturating_sub(self.reserve_tokens))
+    }
 }
 
 /// The rendered prompt before its receipt.
@@ -209,7 +219,7 @@ fn stored_tokens(stored: &StoredMessage, profile: Profile, counter: &dyn TokenCo
 /// `budget_infeasible` when the system text and the newest turn alone do not fit.
 pub fn assemble(mut input: ContextInput<'_>) -> Result<Context> {
     let number = boundary_number(&input);
-    let limit = input.window_tokens.saturating_sub(input.reserve_tokens);
+    let limit = input.limit();
     let mut prompt = render(&input)?;
     let mut turn = None;
     while prompt.total > limit {
@@ -285,8 +295,9 @@ fn infeasible(total: u32, input: &ContextInput<'_>) -> Error {
     Error::new(
         Code::BudgetInfeasible,
         format!(
-            "the system text and the newest turn need {total} tokens, but a window of {} with {} kept for the answer \
+            "the system text and the newest turn need {} tokens, but a window of {} with {} kept for the answer \
              leaves {}; use a larger window, a smaller reserve, or shorter texts",
+            input.correction.billed(total),
             input.window_tokens,
             input.reserve_tokens,
             input.window_tokens.saturating_sub(input.reserve_tokens)
@@ -451,7 +462,7 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
     }
     let mut dropped = input.retrieved_dropped.clone();
     dropped.extend(filled.groups_dropped);
-    let limit = input.window_tokens.saturating_sub(input.reserve_tokens);
+    let limit = input.limit();
     let sections = vec![
         system_section("system", &input.system, system_overhead(input, &prompt)),
         system_section("memory", &input.memory, 0),
@@ -472,6 +483,7 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
         overhead: i32::try_from(i64::from(prompt.total) - listed).unwrap_or(0),
         full_history: input.full_history_tokens,
         exact: input.counter.is_exact(),
+        correction: 1.0,
     };
     let receipt = Receipt {
         sections,
@@ -483,13 +495,21 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
         notes: input.notes.clone(),
         held_back: input.held_back,
     };
-    Context {
+    let count = Count {
+        tokens: prompt.total,
+        counted_with: input.counter.id().to_owned(),
+        is_exact: input.counter.is_exact(),
+    };
+    let mut context = Context {
         cache_breakpoints: cache_breakpoints(input, &prompt),
         tokens: prompt.total,
         receipt,
         system: prompt.system,
         messages: prompt.messages.into_iter().map(|message| message.json).collect(),
-    }
+        count,
+    };
+    input.correction.bill(&mut context);
+    context
 }
 
 /// References in messages of the target format, which go out as they are; in others they are notes.

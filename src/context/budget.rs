@@ -1,9 +1,10 @@
 //! Dividing the window: what is stable between turns is decided from stable quantities, so that the prefix holds.
 
+use super::correction::Correction;
 use crate::config::{BudgetPolicy, CompactionPolicy, RecentPolicy};
 use crate::error::{Code, Error, Result};
 
-/// The room of each section in one call, in tokens.
+/// The room of each section in one call, in counted tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// `window - reserve`: what the whole prompt may take.
@@ -33,6 +34,8 @@ pub struct Demand {
     pub system_tokens: u32,
     /// The newest turn as it must be sent: never cut.
     pub question_tokens: u32,
+    /// How the model bills what is counted: window and reserve are as it bills, everything else as it is counted.
+    pub correction: Correction,
 }
 
 /// The share of the limit that a question may take before other sections notice: an ordinary question moves nothing
@@ -47,16 +50,18 @@ impl Room {
     /// # Errors
     /// `budget_infeasible` when the system text and the question alone do not fit `window - reserve`.
     pub fn divide(demand: Demand, policy: &BudgetPolicy) -> Result<Self> {
-        let Demand { window_tokens, reserve_tokens, system_tokens, question_tokens } = demand;
-        let limit = window_tokens.saturating_sub(reserve_tokens);
+        let Demand { window_tokens, reserve_tokens, system_tokens, question_tokens, correction } = demand;
+        let limit = correction.counted(window_tokens.saturating_sub(reserve_tokens));
         let fixed = system_tokens.saturating_add(question_tokens);
         if limit == 0 || fixed > limit {
             return Err(Error::new(
                 Code::BudgetInfeasible,
                 format!(
-                    "the system text and the question need {fixed} tokens, but a window of {window_tokens} with \
-                     {reserve_tokens} kept for the answer leaves {limit}; use a larger window, a smaller reserve, or \
-                     shorter texts"
+                    "the system text and the question need {} tokens, but a window of {window_tokens} with \
+                     {reserve_tokens} kept for the answer leaves {}; use a larger window, a smaller reserve, or \
+                     shorter texts",
+                    correction.billed(fixed),
+                    window_tokens.saturating_sub(reserve_tokens)
                 ),
             ));
         }
@@ -150,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn demand(window: u32, reserve: u32, system: u32, question: u32) -> Demand {
-        Demand { window_tokens: window, reserve_tokens: reserve, system_tokens: system, question_tokens: question }
+        Demand { window_tokens: window, reserve_tokens: reserve, system_tokens: system, question_tokens: question, correction: Correction::NONE }
     }
 
     #[test]

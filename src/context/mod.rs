@@ -8,6 +8,7 @@
 
 pub mod assemble;
 pub mod budget;
+pub mod correction;
 pub mod evidence;
 mod fill;
 mod passages;
@@ -19,9 +20,10 @@ pub use assemble::{
     ContextInput, Question, StoredMessage, SystemPart, assemble, message_tokens, sent_tokens, turn_tokens, weighed,
 };
 pub use budget::{Demand, GroupSize, Room, recent_start};
+pub use correction::{Bill, Correction};
 pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage, day};
 pub use receipt::{
-    CacheBreakpoint, Context, Dropped, Item, MessageRange, Receipt, Reduced, RetrievalReport, Section, SentReference,
+    CacheBreakpoint, Context, Count, Dropped, Item, MessageRange, Receipt, Reduced, RetrievalReport, Section, SentReference,
     TokenReport,
 };
 pub use tool_results::{first_full_group, shorten_old, shortest_turn};

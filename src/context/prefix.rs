@@ -53,7 +53,7 @@ pub(super) fn cache_breakpoints(input: &ContextInput<'_>, prompt: &Prompt) -> Ve
         }
     }
     let shortest = input.target.profile.cached_from_tokens();
-    breakpoints.retain(|breakpoint| breakpoint.tokens >= shortest);
+    breakpoints.retain(|breakpoint| input.correction.billed(breakpoint.tokens) >= shortest);
     breakpoints
 }
 

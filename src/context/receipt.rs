@@ -18,6 +18,20 @@ pub struct Context {
     pub tokens: u32,
     /// The explanation.
     pub receipt: Receipt,
+    /// How it was counted, for what the provider will bill for it.
+    #[serde(skip)]
+    pub count: Count,
+}
+
+/// A count, without any correction by bills.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Tokens of the whole.
+    pub tokens: u32,
+    /// [`TokenCounter::id`](crate::tokens::TokenCounter::id) of what counted.
+    pub counted_with: String,
+    /// It counts as some model does.
+    pub is_exact: bool,
 }
 
 /// A position after which the prompt is likely to differ in the next turn or in another conversation.
@@ -185,6 +199,8 @@ pub struct TokenReport {
     pub overhead: i32,
     /// What sending the whole conversation would take.
     pub full_history: u64,
-    /// False: an estimate (no vocabulary for this model, or not loaded yet).
+    /// False: an estimate (no vocabulary for this model, or not loaded yet), or a count that was corrected.
     pub exact: bool,
+    /// What every number here was multiplied by, since the model billed so much more or less than was counted; 1: nothing.
+    pub correction: f64,
 }

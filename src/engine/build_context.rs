@@ -5,7 +5,8 @@ use super::append::parse_stored;
 use super::event::Event;
 use super::recall::{Evidence, EvidenceRequest, RecallFilter};
 use super::state::{Conversation, MessageMeta};
-use crate::config::{Scope, ToolResultPolicy};
+use super::usage::ModelName;
+use crate::config::{BudgetPolicy, Scope, ToolResultPolicy};
 use crate::context::{
     Context, ContextInput, Demand, Dropped, EvidenceDocument, GroupSize, Item, Question, RetrievalReport, Room,
     StoredMessage, SystemPart, assemble, first_full_group, recent_start, sent_tokens, shorten_old, shortest_turn,
@@ -51,6 +52,8 @@ pub struct ContextRequest {
     pub retrieval: RetrievalChoice,
     /// Where the context is sent; `remote` by default.
     pub destination: Destination,
+    /// Who will bill it; by default the model that billed the conversation last, or any.
+    pub model: Option<ModelName>,
 }
 
 /// Where a context is sent: what is marked as local-only goes into none that leaves the device.
@@ -82,6 +85,7 @@ impl FromFields for ContextRequest {
             tools: fields.take("tools"),
             retrieval: fields.take_or("retrieval", RetrievalChoice::default()),
             destination: fields.take_or("destination", Destination::default()),
+            model: fields.take("model"),
         }
     }
 }
@@ -125,6 +129,7 @@ impl Engine {
             let context = context?;
             if before == self.erasures.with_turns() {
                 self.note_fact_uses(&context);
+                self.note_count(&request.conversation_id, &context);
                 let payload = json!({ "conversationId": request.conversation_id, "tokens": context.tokens });
                 self.emit(&Event::new("context", payload));
                 return Ok(context);
@@ -141,6 +146,8 @@ impl Engine {
         let id = request.conversation_id.as_str();
         self.refresh(id).await?;
         self.refresh_facts().await?;
+        let correction = self.correction(&request);
+        let budget = correction.budget(&self.options.policy.budget);
         let is_remote = request.destination == Destination::Remote;
         let newest = self.newest_turn(id, request.question.as_deref(), is_remote).await?;
         if is_remote && newest.is_local() {
@@ -152,16 +159,16 @@ impl Engine {
         let target = target(&request, &newest)?;
         let counter = self.counter();
         let overhead = overhead(target.format);
-        let mut system = self.system_part(&request);
+        let mut system = self.system_part(&request, budget.system_tokens);
         let tools_tokens = request.tools.as_deref().map_or(0, |tools| counter.count(tools));
         let system_tokens = system.items.iter().map(|item| item.tokens).sum::<u32>()
             + overhead.per_message_tokens
             + overhead.per_request_tokens
             + tools_tokens;
-        let room_tokens = window_tokens.saturating_sub(reserve_tokens).saturating_sub(system_tokens);
+        let room_tokens = correction.counted(window_tokens.saturating_sub(reserve_tokens)).saturating_sub(system_tokens);
         let question_tokens = self.question_tokens(&newest, target, room_tokens)?;
-        let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens };
-        let room = Room::divide(demand, &self.options.policy.budget)?;
+        let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens, correction };
+        let room = Room::divide(demand, &budget)?;
         let (memory, vector) = self.memory_part(room.memory, (&newest.text, newest.is_local()), is_remote).await;
         let episodes = self.episodes_part(id, room.episodes).await?;
         let summary = self.summary_part(id, room.summary);
@@ -176,8 +183,8 @@ impl Engine {
             });
         }
         let beside = [&memory, &episodes, &notes_kept].map(section_tokens).iter().sum();
-        let recent = self.recent_window(target.profile, id, &room, beside, &summary, &newest).await?;
-        let (evidence, decision) = self.evidence_for(&request, &newest, &recent, vector).await?;
+        let recent = self.recent_window(target.profile, id, (&room, &budget), beside, &summary, &newest).await?;
+        let (evidence, decision) = self.evidence_for(&request, &newest, &recent, vector, budget.retrieved_tokens).await?;
         let retrieval = report(&decision, evidence.as_ref());
         let mut notes = self.notes(id);
         notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {
@@ -189,6 +196,7 @@ impl Engine {
             target,
             window_tokens,
             reserve_tokens,
+            correction,
             counter: &*counter,
             overhead,
             system,
@@ -202,9 +210,9 @@ impl Engine {
             history_dropped: recent.dropped,
             question: newest.question,
             documents: request.documents,
-            documents_room: self.options.policy.budget.documents_tokens,
+            documents_room: budget.documents_tokens,
             groups: evidence.as_ref().map(|found| self.evidence_groups(found, id)).unwrap_or_default(),
-            retrieved_room: self.retrieved_room(&decision),
+            retrieved_room: retrieved_room(budget.retrieved_tokens, &decision),
             relevance: &|passage| relevance.of(passage),
             retrieved_dropped: evidence.as_ref().map(|found| self.dropped_hits(found)).unwrap_or_default(),
             retrieval,
@@ -273,9 +281,8 @@ impl Engine {
         }
     }
 
-    fn system_part(&self, request: &ContextRequest) -> SystemPart {
+    fn system_part(&self, request: &ContextRequest, cap: u32) -> SystemPart {
         let text = request.system.clone().unwrap_or_default();
-        let cap = self.options.policy.budget.system_tokens;
         if text.is_empty() {
             return SystemPart { cap, ..SystemPart::default() };
         }
@@ -294,14 +301,14 @@ impl Engine {
         &self,
         profile: Profile,
         id: &str,
-        room: &Room,
+        (room, budget): (&Room, &BudgetPolicy),
         beside_tokens: u32,
         summary: &SystemPart,
         newest: &Newest,
     ) -> Result<Recent> {
         let is_remote = newest.is_remote;
         let policy = &self.options.policy;
-        let room_tokens = room.recent(beside_tokens, section_tokens(summary), &policy.budget, &policy.compaction);
+        let room_tokens = room.recent(beside_tokens, section_tokens(summary), budget, &policy.compaction);
         let per_message_tokens = overhead(Format::OpenAi).per_message_tokens;
         let (first_seq, shortened, room_tokens, dropped) = {
             let state = &mut *self.state.borrow_mut();
@@ -312,7 +319,7 @@ impl Engine {
                 .get_mut(id)
                 .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
             // Compaction must be done before the window overflows, however long its summary becomes.
-            let room_beside_full_summary = room.recent(beside_tokens, room.summary, &policy.budget, &policy.compaction);
+            let room_beside_full_summary = room.recent(beside_tokens, room.summary, budget, &policy.compaction);
             conversation.asked_at = now_ms;
             conversation.recent_room_tokens = Some(room_tokens.min(room_beside_full_summary));
             let first_full_seq = first_full_seq(conversation, newest.first_seq, &policy.tool_results);
@@ -385,6 +392,7 @@ impl Engine {
         newest: &Newest,
         recent: &Recent,
         vector: Option<Vec<f32>>,
+        retrieved_tokens: u32,
     ) -> Result<(Option<Evidence>, Decision)> {
         let id = request.conversation_id.as_str();
         let retrieval = &self.options.policy.retrieval;
@@ -434,19 +442,13 @@ impl Engine {
             after: retrieval.after,
             floor: &|confidence, best| decision.floor(retrieval.min_score, confidence, best),
             filter: &RecallFilter::default(),
-            room_tokens: self.retrieved_room(&decision),
+            room_tokens: retrieved_room(retrieved_tokens, &decision),
             shown: &shown,
             checks: &[],
         };
         let mut evidence = self.find_evidence(search.clone()).await?;
         self.descend(id, search, &mut evidence).await?;
         Ok((Some(evidence), decision))
-    }
-
-    /// Most room for retrieved history. Room that nothing of higher priority uses flows to it, up to its whole cap; a
-    /// question for an exact detail doubles the cap.
-    fn retrieved_room(&self, decision: &Decision) -> u32 {
-        self.options.policy.budget.retrieved_tokens.saturating_mul(if decision.exact_detail { 2 } else { 1 })
     }
 
     fn dropped_hits(&self, evidence: &Evidence) -> Vec<Dropped> {
@@ -506,6 +508,12 @@ impl Engine {
         }
         notes
     }
+}
+
+/// Most room for retrieved history, whose cap is given. Room that nothing of higher priority uses flows to it, up to its
+/// whole cap; a question for an exact detail doubles the cap.
+fn retrieved_room(cap: u32, decision: &Decision) -> u32 {
+    cap.saturating_mul(if decision.exact_detail { 2 } else { 1 })
 }
 
 fn section_tokens(part: &SystemPart) -> u32 {

@@ -10,6 +10,7 @@ use super::loading::{FACT_COUNTERS, fact_number, job_key};
 use super::staging::run_key;
 use super::state::{FactCounters, State};
 use super::stored::{Stored, encode};
+use super::usage::USAGE;
 use crate::error::{Code, Error, Result};
 use crate::facts::erased;
 use crate::json_reader::{Fields, FromFields};
@@ -131,6 +132,7 @@ impl Engine {
             commit.deletes.push((Store::Meta, key![LAST_EXPORT]));
             Self::delete_damage(&mut commit);
             commit.deletes.push((Store::Meta, key![FACT_AUDIT]));
+            commit.deletes.push((Store::Meta, key![USAGE]));
             // The counters stay and move: numbers are never used twice, and other tabs see that all is gone.
             self.refresh_facts().await?;
             let counters = self.put_fact_counters(true, &mut commit)?;

@@ -6,6 +6,7 @@ use super::missing_vectors::EmbeddedParts;
 use super::readable::seq_of;
 use super::state::{Conversation, FactCounters, MessageMeta};
 use super::stored::{Stored, decode};
+use super::usage::USAGE;
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
@@ -477,11 +478,14 @@ impl Engine {
         Ok(Some(embedding.parts))
     }
 
-    /// Reads facts again when another tab changed them.
+    /// Reads facts again when another tab changed them, and, since it costs nothing more, what providers billed.
     pub(super) async fn refresh_facts(&self) -> Result<()> {
         let (record, facts) = loop {
             let erasures = self.erasures.count();
-            let record = self.host.storage.get(vec![(Store::Meta, key![FACT_COUNTERS])]).await?.pop().flatten();
+            let keys = vec![(Store::Meta, key![FACT_COUNTERS]), (Store::Meta, key![USAGE])];
+            let mut records = self.host.storage.get(keys).await?.into_iter();
+            let record = records.next().flatten();
+            self.take_usage_in(records.next().flatten());
             let known = self.state.borrow().fact_counters.as_ref().map(|counters| counters.body.clone());
             if record.as_ref().map(|record| &record.body) == known.as_ref() {
                 return Ok(());

@@ -58,6 +58,7 @@ mod summary_work;
 mod topics;
 mod tree;
 mod turnstile;
+mod usage;
 
 pub use append::{AppendRequest, Appended, HistoryEntry};
 pub use backup::{BackupPage, BackupPart, BackupRequest, BackupSkipped};
@@ -82,6 +83,7 @@ pub use stats::{SegmentStats, Stats};
 pub use streaming::StreamUpdate;
 pub use topics::SummaryTreeNode;
 pub use tree::{EditRequest, Edited, LeafRequest, TreeNode, Turned};
+pub use usage::{Lesson, ModelName, ModelUsage, UsageReport, UsageTaken};
 
 use crate::config::Policy;
 use crate::error::{Code, Error, Result};

@@ -6,6 +6,7 @@ use super::conversations::jobs_anew;
 use super::fact_uses::FactUses;
 use super::loading::fact_number;
 use super::stored::Stored;
+use super::usage::{Billing, UsageRecord};
 use crate::config::Policy;
 use crate::json_reader::{Fields, FromFields};
 use crate::lexical::Analyzer;
@@ -38,6 +39,8 @@ pub(crate) struct State {
     pub(crate) fact_uses: FactUses,
     /// Counters of facts and audit; its record is the lock of every change of facts.
     pub(crate) fact_counters: Option<Stored<FactCounters>>,
+    /// What providers billed.
+    pub(crate) usage: Option<Stored<UsageRecord>>,
     /// Calls and tokens per purpose.
     pub(crate) spending: Spending,
     /// Sum of the positions given in all conversations.
@@ -66,6 +69,7 @@ impl State {
             fact_vectors: SortedMap::new(),
             fact_uses: FactUses::default(),
             fact_counters: None,
+            usage: None,
             spending: Spending::default(),
             positions: 0,
             born: 0,
@@ -199,6 +203,8 @@ pub(crate) struct Conversation {
     pub(crate) digest_tries: (u32, f64),
     /// The episode of it that was found to be unreadable; it is made again.
     pub(crate) damaged_episode: Option<EpisodeMark>,
+    /// What is known of the calls that were made with its contexts, once one was built.
+    pub(crate) billing: Option<Box<Billing>>,
     /// Its notes, with the record's count of changes when they were read.
     pub(crate) notes: Option<(u32, Vec<NoteRecord>)>,
 }
@@ -223,6 +229,7 @@ impl Conversation {
             has_topics: false,
             digest_tries: (0, 0.0),
             damaged_episode: None,
+            billing: None,
             notes: None,
         }
     }

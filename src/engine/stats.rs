@@ -7,6 +7,7 @@ use super::loading::model_of;
 use super::segment_catalogue::Segment;
 use super::state::Conversation;
 use super::state::Spending;
+use super::usage::ModelUsage;
 use crate::error::Result;
 use crate::key;
 use crate::ports::Store;
@@ -66,6 +67,8 @@ pub struct Stats {
     pub segments: SegmentStats,
     /// Calls, tokens and milliseconds spent on model calls, by purpose.
     pub spent: Spending,
+    /// What providers billed, as it was reported: the model reported last first.
+    pub usage: Vec<ModelUsage>,
     /// `o200k_base/1` and so on: how tokens are counted now.
     pub counted_with: String,
 }
@@ -93,7 +96,8 @@ impl Engine {
         self.ensure_open()?;
         self.refresh_conversations().await?;
         let storage = &self.host.storage;
-        let usage = storage.usage().await?;
+        let used = storage.usage().await?;
+        let usage = self.model_usage().await?;
         let vectors = storage.count(Store::Embeddings, key![]).await?;
         let facts = storage.count(Store::Facts, key![]).await?;
         let last_export = storage.get(vec![(Store::Meta, key![LAST_EXPORT])]).await?.pop().flatten();
@@ -120,9 +124,9 @@ impl Engine {
             jobs,
             waiting_for_vectors,
             next_retry_at: self.next_retry_at(),
-            storage_bytes: usage.bytes,
-            quota_bytes: usage.quota_bytes,
-            persisted: usage.persisted,
+            storage_bytes: used.bytes,
+            quota_bytes: used.quota_bytes,
+            persisted: used.persisted,
             last_export_at: last_export.as_ref().and_then(exported_at),
             damage: self.damage(),
             durable: storage.is_durable(),
@@ -130,6 +134,7 @@ impl Engine {
             index_bytes: self.index_bytes(),
             segments,
             spent: state.spending.clone(),
+            usage,
             counted_with: self.counter().id().to_owned(),
         })
     }

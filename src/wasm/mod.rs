@@ -18,7 +18,7 @@ mod zeroing;
 use crate::engine::{
     AppendRequest, BackupRequest, CatchUp, ConsentRequest, ContextRequest, ConversationUpdate, EditRequest, Engine,
     EpisodeFilter, EraseRequest, FactFilter, FactUpdate, Host, LeafRequest, NewConversation, NewFact, NewNote, Options,
-    RecallRequest, RemoveRequest, RestoreRequest, StorageCheck, StreamUpdate,
+    RecallRequest, RemoveRequest, RestoreRequest, StorageCheck, StreamUpdate, UsageReport,
 };
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -317,6 +317,12 @@ impl JsEngine {
         self.answer(Method::BuildContext, request)
     }
 
+    /// See `reportUsage`.
+    #[wasm_bindgen(js_name = reportUsage)]
+    pub fn report_usage(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::ReportUsage, request)
+    }
+
     /// See `recall`; messages are JSON texts.
     pub fn recall(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Recall, request)
@@ -538,6 +544,7 @@ enum Method {
     Tree,
     History,
     BuildContext,
+    ReportUsage,
     Recall,
     Summary,
     Compact,
@@ -667,6 +674,10 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
         Method::BuildContext => {
             let request: ContextRequest = from_json(request)?;
             to_json(&engine.build_context(request).await?)
+        }
+        Method::ReportUsage => {
+            let report: UsageReport = from_json(request)?;
+            to_json(&engine.report_usage(report).await?)
         }
         Method::Recall => {
             let request: RecallRequest = from_json(request)?;
