@@ -30,6 +30,8 @@ export function validateContext(request: string): unknown;
 /** Counts in one encoding, outside any memory. */
 export class TokenCounter {
   constructor(encoding: string, bytes: Uint8Array);
+  /** One that shares the vocabulary that is loaded already; `undefined` where none is. */
+  static shared(encoding: string): TokenCounter | undefined;
   count(text: string): number;
   free(): void;
 }
@@ -76,6 +78,8 @@ export interface EngineStorage {
 export interface EngineHost {
   now(): number;
   embed?(texts: string[], signal?: AbortSignal): Promise<Float32Array[]>;
+  /** The same of texts that are asked with. There where `embed` is. */
+  embedQuestions?(texts: string[], signal?: AbortSignal): Promise<Float32Array[]>;
   generate?(request: EngineModelRequest, signal?: AbortSignal): Promise<string>;
   emit(event: string, payload: unknown): void;
   /** Takes a lock if it is free now: a function that releases it, else `null`. */
@@ -91,6 +95,8 @@ export class Engine {
   private constructor();
   static open(options: EngineOptions, host: EngineHost, handle?: MemoryStoreHandle): Promise<Engine>;
   loadVocabulary(encoding: string, bytes: Uint8Array): void;
+  /** Counts with the vocabulary that is loaded already; false where none is. */
+  shareVocabulary(encoding: string): boolean;
   createConversation(request: string): Promise<unknown>;
   getConversation(request: string): Promise<unknown>;
   listConversations(request: string): Promise<unknown>;
@@ -123,6 +129,7 @@ export class Engine {
   factLog(request: string): Promise<unknown>;
   checkFacts(request: string): Promise<unknown>;
   factConsent(request: string): Promise<unknown>;
+  retryJobs(request: string): Promise<unknown>;
   settled(request: string): Promise<unknown>;
   flush(request: string): Promise<unknown>;
   erase(request: string): Promise<unknown>;

@@ -9,7 +9,7 @@ import { MemoryError, type MemoryErrorCode } from "./errors.js";
 import { FrozenHolder } from "./frozen-holder.js";
 import { tryLock } from "./locks.js";
 import type { CheckedOptions } from "./options.js";
-import type { Embedder, GenerateRequest, LanguageModel, MemoryEventName, MemoryEvents, Vector } from "./types.js";
+import type { Embedder, EmbedPurpose, GenerateRequest, LanguageModel, MemoryEventName, MemoryEvents, Vector } from "./types.js";
 
 /** The callbacks of one memory as the engine sees them. */
 export class Host {
@@ -69,7 +69,8 @@ export class Host {
       host.unlock = (header) => stopWithEngine(unlock(header), isCurrent);
     }
     if (embedder !== undefined) {
-      host.embed = (texts, signal) => stopWithEngine(this.#embed(embedder, texts, signal), isCurrent);
+      host.embed = (texts, signal) => stopWithEngine(this.#embed(embedder, texts, "document", signal), isCurrent);
+      host.embedQuestions = (texts, signal) => stopWithEngine(this.#embed(embedder, texts, "query", signal), isCurrent);
     }
     if (languageModel !== undefined) {
       host.generate = (request, signal) => stopWithEngine(this.#generate(languageModel, request, signal), isCurrent);
@@ -126,10 +127,10 @@ export class Host {
     this.#emit(event as MemoryEventName, payload as never);
   }
 
-  async #embed(embedder: Embedder, texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
+  async #embed(embedder: Embedder, texts: string[], purpose: EmbedPurpose, signal?: AbortSignal): Promise<Float32Array[]> {
     const call = this.#call(signal);
     try {
-      return checkVectors(await embedder.embed(texts, { signal: call.signal }), texts.length, embedder.dimensions);
+      return checkVectors(await embedder.embed(texts, { signal: call.signal, purpose }), texts.length, embedder.dimensions);
     } catch (error) {
       throw this.#failure(error, "embedding_failed", "The embedding callback failed; see the error's cause.");
     } finally {
@@ -172,7 +173,9 @@ export class Host {
   /** A plain failure for the engine; the app's own error is kept for the one who called. */
   #failure(error: unknown, code: MemoryErrorCode, message: string): MemoryError {
     this.#causes.set(error instanceof MemoryError ? error.code : code, error);
-    return error instanceof MemoryError ? error : new MemoryError(code, message, { cause: error });
+    if (error instanceof MemoryError) return error;
+    const isFinal = typeof error === "object" && error !== null && "retryable" in error && error.retryable === false;
+    return new MemoryError(code, message, { cause: error, ...(isFinal ? { retryable: false } : {}) });
   }
 }
 

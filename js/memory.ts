@@ -316,6 +316,11 @@ export class Memory {
     await this.#session.call("settled", requireOptions(options, "options"), { idempotent: true, signal: options.signal });
   }
 
+  /** Tries every background job that failed (`stats().failedJobs`) again, now; those that were given up too. Answers how many. */
+  async retryJobs(options: CallOptions = {}): Promise<number> {
+    return (await this.#session.call("retryJobs", requireOptions(options, "options"), { idempotent: true, signal: options.signal })) as number;
+  }
+
   /**
    * Resolves when everything acknowledged so far would survive a power cut. Rejects with `storage_corrupt`, once, and
    * `details.lost`, where messages that were acknowledged with `durable: false` are gone.

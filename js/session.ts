@@ -22,7 +22,7 @@ import { TabChannel, type Hint } from "./tab-channel.js";
 import type { Encoding, ImportInput, ImportOptions, ImportReport, MemoryEventName, MemoryEvents, MemoryStorage } from "./types.js";
 
 /** The engine's methods that take a request and answer with plain data. */
-export type Method = Exclude<keyof Engine, "loadVocabulary" | "free" | "close" | "mark" | "unsynced">;
+export type Method = Exclude<keyof Engine, "loadVocabulary" | "shareVocabulary" | "free" | "close" | "mark" | "unsynced">;
 
 /** How one call is treated. */
 export interface CallPolicy {
@@ -304,6 +304,7 @@ export class EngineSession implements Session {
   #vocabulary(opened: Opened): Promise<void> {
     const { encoding } = opened;
     if (encoding === null) return Promise.resolve();
+    if (opened.vocabulary === undefined && isAlive(opened.generation) && opened.engine.shareVocabulary(encoding)) opened.vocabulary = Promise.resolve();
     opened.vocabulary ??= this.#options
       .vocabulary(encoding)
       .then((bytes) => {

@@ -62,9 +62,12 @@ async function counterOf(encoding: Encoding, options: CountTokensOptions): Promi
   const generation = currentGeneration();
   const known = counters.get(encoding);
   if (known?.generation === generation) return known.counter;
-  const counter = vocabularyBytes(encoding, options.vocabularies?.[encoding]).then((bytes) =>
-    guarded(() => new glue.TokenCounter(encoding, bytes)),
-  );
+  const shared = glue.TokenCounter.shared(encoding);
+  const load = async (): Promise<TokenCounter> => {
+    const bytes = await vocabularyBytes(encoding, options.vocabularies?.[encoding]);
+    return guarded(() => new glue.TokenCounter(encoding, bytes));
+  };
+  const counter = shared === undefined ? load() : Promise.resolve(shared);
   counters.set(encoding, { generation, counter });
   // A failed load is tried again by the next call.
   counter.catch(() => counters.delete(encoding));

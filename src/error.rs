@@ -114,12 +114,20 @@ pub struct Error {
     pub message: String,
     /// Messages that were acknowledged as not durable and are gone; 0 where nothing is known to be lost.
     pub lost: u64,
+    /// The app's callback says that asking again cannot help, whatever the code says.
+    pub is_final: bool,
 }
 
 impl Error {
     /// An error of this code. `message` must not contain user text.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), lost: 0 }
+        Self { code, message: message.into(), lost: 0, is_final: false }
+    }
+
+    /// Whether the same call can succeed later without being changed.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.code.is_retryable() && !self.is_final
     }
 
     /// [`Code::InvalidArgument`].

@@ -24,8 +24,12 @@ pub trait Embedder {
     fn is_remote(&self) -> bool {
         true
     }
-    /// One vector per text, in order. Dropping the future cancels the call.
+    /// One vector per text, in order, of texts that are to be found. Dropping the future cancels the call.
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>>;
+    /// The same of texts that are asked with: some models, such as e5, tell the two apart.
+    fn embed_questions<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
+        self.embed(texts)
+    }
 }
 
 /// What a model call is for, so that the app can choose a cheap or a good model.

@@ -13,6 +13,7 @@ use throughline::config::Policy;
 use throughline::engine::Engine;
 use throughline::error::{Code, Result};
 use throughline::ports::{Clock, Embedder, Pending, Purpose};
+use throughline::records::JobKind;
 
 fn chat(count: usize) -> Vec<String> {
     (0..count)
@@ -79,6 +80,70 @@ fn a_job_that_keeps_failing_is_given_up_until_the_next_message() {
         engine.append(append("c", chat(2))).await.unwrap();
         engine.settled().await.unwrap();
         assert_eq!(engine.stats().await.unwrap().vectors, 4);
+    });
+}
+
+#[test]
+fn what_is_said_to_be_of_no_use_is_not_tried_again_until_it_is_asked_for() {
+    block_on(async {
+        let mut world = World::default().with_model(ScriptedModel::default());
+        world.policy.facts.extract = true;
+        let model = world.model.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        model.then(Purpose::Extract, Answer::Refuse);
+        engine.append(append("c", vec![message("user", "I live in Oslo.")])).await.unwrap();
+        for _ in 0..5 {
+            engine.settled().await.unwrap();
+            world.clock.advance(3_600_000.0);
+        }
+        assert_eq!(model.calls(Purpose::Extract), 1);
+        let stats = engine.stats().await.unwrap();
+        let [failed] = stats.failed_jobs.as_slice() else { panic!("{:?}", stats.failed_jobs) };
+        assert_eq!((failed.job, failed.code.as_str(), failed.retry_at), (JobKind::Extract, "model_failed", None));
+        assert_eq!(engine.next_retry_at(), None);
+        let told: Vec<bool> = world
+            .events
+            .borrow()
+            .iter()
+            .filter(|event| event.name == "error")
+            .map(|event| event.payload["retryable"] == true)
+            .collect();
+        assert_eq!(told, [false]);
+        // Neither a reload tries it again, nor another tab; who asks for it gets a try.
+        let reopened = world.open().await;
+        reopened.settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 1);
+        model.then(Purpose::Extract, Answer::Text(r#"{"facts":[]}"#.into()));
+        assert_eq!(reopened.retry_jobs().await.unwrap(), 1);
+        reopened.settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 2);
+        assert_eq!(reopened.stats().await.unwrap().failed_jobs, []);
+        assert_eq!(reopened.retry_jobs().await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn of_a_batch_that_is_refused_for_good_only_the_text_at_fault_goes_without_a_vector() {
+    block_on(async {
+        let world = World::default().with_embedder();
+        let embedder = world.embedder.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", chat(4))).await.unwrap();
+        // The batch, then its first text.
+        (0..2).for_each(|_| embedder.script.borrow_mut().push_back(EmbedFault::Refuse));
+        engine.settled().await.unwrap();
+        assert_eq!(embedder.calls.borrow().as_slice(), [4, 1, 1, 1, 1]);
+        assert_eq!(engine.stats().await.unwrap().vectors, 3);
+        assert_eq!(engine.stats().await.unwrap().failed_jobs, []);
+        // What is refused text by text is given up at once.
+        engine.append(append("c", chat(2))).await.unwrap();
+        (0..9).for_each(|_| embedder.script.borrow_mut().push_back(EmbedFault::Refuse));
+        engine.settled().await.unwrap();
+        let failed = engine.stats().await.unwrap().failed_jobs;
+        assert_eq!(failed.iter().map(|job| (job.job, job.retry_at)).collect::<Vec<_>>(), [(JobKind::Embed, None)]);
+        assert_eq!(embedder.calls.borrow().len(), 8);
     });
 }
 

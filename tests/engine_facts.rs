@@ -618,7 +618,7 @@ fn where_not_all_facts_have_room_those_that_mean_the_same_as_the_question_are_ch
         assert!(!fits(false, None).await.0, "no word in common");
         let (found, calls) = fits(true, None).await;
         assert!(found);
-        assert_eq!(calls, Some(3), "the question with 41 facts, sixteen at a time; and not once more for the search");
+        assert_eq!(calls, Some(4), "the question, 41 facts, sixteen at a time; and not once more for the search");
         assert!(!fits(true, Some(EmbedFault::Fail)).await.0, "words serve where the embedder fails");
     });
 }

@@ -13,7 +13,9 @@ use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_node_experimental);
 
-#[wasm_bindgen(inline_js = "export async function opened(name) { const { open } = await import(process.env.THROUGHLINE_STORE); return open(name); }")]
+#[wasm_bindgen(
+    inline_js = "export async function opened(name) { const { open } = await import(process.env.THROUGHLINE_STORE); return open(name); }"
+)]
 extern "C" {
     #[wasm_bindgen(catch)]
     async fn opened(name: &str) -> Result<JsValue, JsValue>;
@@ -22,7 +24,8 @@ extern "C" {
 fn open(name: &str) -> Pending<'static, Rc<dyn Storage>> {
     let name = name.to_owned();
     Box::pin(async move {
-        let storage = opened(&name).await.map_err(|error| Error::new(Code::StorageUnavailable, format!("{error:?}")))?;
+        let storage =
+            opened(&name).await.map_err(|error| Error::new(Code::StorageUnavailable, format!("{error:?}")))?;
         Ok(Rc::new(ExternalStore::new(&storage)?) as Rc<dyn Storage>)
     })
 }

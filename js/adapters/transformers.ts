@@ -2,6 +2,9 @@
 
 import { MemoryError } from "../errors.js";
 import type { Embedder } from "../types/options.js";
+import { prefixesOf, type EmbedPrefixes } from "./provider/embed-prefixes.js";
+
+export type { EmbedPrefixes } from "./provider/embed-prefixes.js";
 
 /** A tensor, as far as it is read. */
 export interface TensorLike {
@@ -26,14 +29,19 @@ export interface TransformersEmbedderOptions {
    * text is embedded, and again only where it failed.
    */
   load: () => Promise<FeatureExtractor>;
-  /** The model's name. With the way it is used (`variant`, `pooling`, `prefix`) it names the vectors. */
+  /** The model's name. With the way it is used (`variant`, `pooling`, `prefix`, `prefixes`) it names the vectors. */
   model: string;
   /** Length of its vectors. An answer of another length is `embedding_dimension_mismatch`: it is another model. */
   dimensions: number;
   /** How the numbers of a text's tokens become one vector, as the model was trained. Default `"mean"`. */
   pooling?: "mean" | "cls" | "last_token";
-  /** Put in front of each text, for models that were trained with it, e.g. `"query: "` for the e5 family. Default none. */
+  /** Put in front of each text, for models that were trained with it. Default none. */
   prefix?: string;
+  /**
+   * In place of `prefix`, for models that tell questions from what is found by them: `{ query: "query: ", document: "passage: " }`
+   * for the e5 family.
+   */
+  prefixes?: EmbedPrefixes;
   /** What else makes the vectors differ, e.g. `"q8"`. Default none. */
   variant?: string;
   /** Most texts that the engine gives in one call. Default 64. */
@@ -49,18 +57,19 @@ export interface TransformersEmbedderOptions {
  * abort is noticed between two of them.
  */
 export function transformersEmbedder(options: TransformersEmbedderOptions): Embedder {
-  const { model, dimensions, pooling = "mean", prefix = "", variant, maxBatchSize = 64, maxInputTokens = 256 } = options;
+  const { model, dimensions, pooling = "mean", variant, maxBatchSize = 64, maxInputTokens = 256 } = options;
   if (typeof options.load !== "function") throw new MemoryError("invalid_config", "Option load must be a function that loads the pipeline.");
+  const prefixes = prefixesOf(options);
   const extractor = new Extractor(options.load);
   let queue: Promise<unknown> = Promise.resolve();
   return {
-    id: [model, variant, pooling === "mean" ? undefined : pooling, prefix.trim()].filter((part) => part !== undefined && part !== "").join("|"),
+    id: [model, variant, pooling === "mean" ? undefined : pooling, prefixes.name].filter((part) => part !== undefined && part !== "").join("|"),
     dimensions,
     maxBatchSize,
     maxInputTokens,
     remote: false,
-    embed(texts, { signal }) {
-      const answer = queue.then(() => embedAll(texts, signal));
+    embed(texts, { signal, purpose }) {
+      const answer = queue.then(() => embedAll(texts.map((text) => prefixes.of(purpose) + text), signal));
       queue = answer.catch(() => undefined);
       return answer;
     },
@@ -75,7 +84,7 @@ export function transformersEmbedder(options: TransformersEmbedderOptions): Embe
     for (let from = 0; from < order.length; from += size) {
       throwIfAborted(signal);
       const batch = order.slice(from, from + size);
-      const found = rowsOf(await run(extract, batch.map((index) => prefix + (texts[index] as string))), batch.length, dimensions);
+      const found = rowsOf(await run(extract, batch.map((index) => texts[index] as string)), batch.length, dimensions);
       batch.forEach((index, row) => (vectors[index] = found[row] as Float32Array));
     }
     return vectors;

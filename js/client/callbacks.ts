@@ -10,7 +10,7 @@ import type { AskedOfPage, PackedVectors } from "./protocol.js";
 export function callbacksOf(options: CheckedOptions): Omit<Answers<AskedOfPage>, "chunk"> {
   const { embedder, languageModel, onDataLoss, storageHint, vocabulary } = options;
   return {
-    embed: async (texts, signal) => packed(await embedder?.embed(texts, { signal })),
+    embed: async ({ texts, purpose }, signal) => packed(await embedder?.embed(texts, { signal, purpose })),
     generate: async (request, signal) => {
       const answer: unknown = await languageModel?.generate({ ...request, signal });
       // As text: an object of the app's may hold what cannot cross. What is neither is refused by the worker.

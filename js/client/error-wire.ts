@@ -8,7 +8,7 @@ import { MemoryError, isMemoryError, type MemoryErrorCode } from "../errors.js";
 /** An error as it crosses. */
 export type WireError =
   | { kind: "memory"; code: MemoryErrorCode; message: string; retryable: boolean; details: MemoryError["details"]; cause: WireError | undefined }
-  | { kind: "other"; name: string; message: string }
+  | { kind: "other"; name: string; message: string; isFinal: boolean }
   /** One that stays with the side that made it, under a number: that of the sender, or of the receiver. `as`: what the other sees. */
   | { kind: "mine" | "yours"; number: number; as: WireError };
 
@@ -41,7 +41,7 @@ export class ErrorWire {
         return new MemoryError(code, message, { retryable, details, cause: cause === undefined ? undefined : this.decode(cause) });
       }
       case "other":
-        return platformError(wire.name, wire.message);
+        return platformError(wire);
       case "yours":
         return this.#kept.has(wire.number) ? this.#kept.get(wire.number) : this.decode(wire.as);
       case "mine": {
@@ -64,8 +64,13 @@ export class ErrorWire {
       const isLast = cause === undefined || depth === 0;
       return { kind: "memory", code, message, retryable, details: plain(details), cause: isLast ? undefined : this.#encode(cause, depth - 1) };
     }
-    const { name, message } = (typeof error === "object" && error !== null ? error : {}) as { name?: unknown; message?: unknown };
-    return { kind: "other", name: typeof name === "string" ? name : "Error", message: typeof message === "string" ? message : String(error) };
+    const { name, message, retryable } = (typeof error === "object" && error !== null ? error : {}) as Partial<Record<"name" | "message" | "retryable", unknown>>;
+    return {
+      kind: "other",
+      name: typeof name === "string" ? name : "Error",
+      message: typeof message === "string" ? message : String(error),
+      isFinal: retryable === false,
+    };
   }
 }
 
@@ -78,7 +83,7 @@ function plain(details: MemoryError["details"]): MemoryError["details"] {
   }
 }
 
-function platformError(name: string, message: string): Error {
+function platformError({ name, message, isFinal }: { name: string; message: string; isFinal: boolean }): Error {
   if (typeof DOMException === "function" && (name === "AbortError" || name === "TimeoutError")) return new DOMException(message, name);
-  return Object.assign(new Error(message), { name });
+  return Object.assign(new Error(message), { name }, isFinal ? { retryable: false } : {});
 }

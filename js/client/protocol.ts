@@ -5,7 +5,7 @@ import type { CheckedEmbedder, CheckedLanguageModel, CheckedOptions } from "../o
 import type { PageChange } from "../page-life.js";
 import type { CallPolicy, Method } from "../session.js";
 import type {
-  DataLossDecision, Encoding, ExportProgress, GenerateRequest, ImportOptions, ImportProgress, ImportReport, MemoryEventName, StorageDamage,
+  DataLossDecision, EmbedPurpose, Encoding, ExportProgress, GenerateRequest, ImportOptions, ImportProgress, ImportReport, MemoryEventName, StorageDamage,
 } from "../types.js";
 import type { WireError } from "./error-wire.js";
 
@@ -49,7 +49,7 @@ export interface ToldToWorker {
 
 /** What the worker asks the page: the app's callbacks. */
 export interface AskedOfPage {
-  embed: [string[], unknown];
+  embed: [{ texts: string[]; purpose: EmbedPurpose }, unknown];
   generate: [Omit<GenerateRequest, "signal">, unknown];
   vocabulary: [Encoding, Uint8Array];
   onDataLoss: [StorageDamage, DataLossDecision];

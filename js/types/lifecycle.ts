@@ -49,6 +49,23 @@ export interface PurposeStats {
   outputTokens: number;
 }
 
+/** A background job that failed. */
+export interface FailedJob {
+  /** What it does. */
+  job: "embed" | "compact" | "extract";
+  /** Its conversation. */
+  conversationId: string;
+  /** Why it failed last. */
+  code: MemoryErrorCode;
+  /** How often it failed. */
+  attempts: number;
+  /**
+   * When it is tried again, milliseconds since 1970; `null`: with the next message of its conversation, or by `retryJobs`, since
+   * it failed `policy.limits.jobAttempts` times or the callback said that it is of no use (`retryable: false`).
+   */
+  retryAt: number | null;
+}
+
 /** Figures about a memory. A figure that the platform does not tell is left out or `null`. */
 export interface Stats {
   /** Conversations stored. */
@@ -91,6 +108,8 @@ export interface Stats {
   persisted: boolean | null;
   /** Background jobs that are due. */
   jobs: number;
+  /** Background jobs that failed and have not succeeded since. */
+  failedJobs: FailedJob[];
   /** When a failed job is tried again, milliseconds since 1970. */
   nextRetryAt: number | null;
   /** What each callback purpose has cost since this memory was opened. */

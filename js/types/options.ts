@@ -55,7 +55,15 @@ export type Vector = Float32Array | Float64Array | readonly number[];
 export interface EmbedOptions {
   /** Aborted when the answer is no longer wanted: the memory was closed, or `policy.limits.callbackTimeoutMs` passed. */
   readonly signal: AbortSignal;
+  /**
+   * What the texts are: questions, or what is to be found by them. For models that tell the two apart, as those of the e5 family
+   * do by a prefix; others do not need it.
+   */
+  readonly purpose: EmbedPurpose;
 }
+
+/** What texts are embedded for: to ask with them, or to be found. */
+export type EmbedPurpose = "query" | "document";
 
 /** The app's embedding model. Without one, retrieval is lexical and the receipt says so. */
 export interface Embedder {
@@ -77,7 +85,8 @@ export interface Embedder {
    */
   readonly remote?: boolean;
   /**
-   * One vector per text, in order. Anything else (another number of vectors, another length, NaN) is refused with
+   * One vector per text, in order. Throw an error with `retryable: false` where asking again cannot help, so that it is not.
+   * Anything else (another number of vectors, another length, NaN) is refused with
    * `embedding_failed` or `embedding_dimension_mismatch` and nothing of it is stored.
    */
   embed(texts: string[], options: EmbedOptions): Promise<readonly Vector[]> | readonly Vector[];
@@ -115,7 +124,10 @@ export interface LanguageModel {
    * for a model that runs on the device.
    */
   readonly remote?: boolean;
-  /** The answer: text, or, where a schema was given, text of JSON or the object itself. */
+  /**
+   * The answer: text, or, where a schema was given, text of JSON or the object itself. Throw an error with `retryable: false` where
+   * asking again cannot help (a key that is refused, say): the job then waits for `retryJobs`, or the next message.
+   */
   generate(request: GenerateRequest): Promise<string | object> | string | object;
 }
 

@@ -55,6 +55,6 @@ export interface ModelUsage extends ModelName {
   correction: number;
   /** What counted the contexts that the correction comes from, e.g. `o200k_base/1`; empty: nothing was learned yet. */
   countedWith: string;
-  /** Thousandths of their count that the last contexts were billed as, oldest first; nine at most. */
+  /** Thousandths of their count that the last contexts were billed as, oldest first; fifteen at most. */
   billedPerThousand: number[];
 }

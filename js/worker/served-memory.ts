@@ -125,7 +125,7 @@ export class ServedMemory {
       vocabulary: (encoding) => line.ask("vocabulary", encoding),
       onDataLoss: onDataLoss === "ask" ? (damage) => line.ask("onDataLoss", damage) : onDataLoss,
       storageHint: hasStorageHint ? { load: () => line.ask("loadHint", undefined), save: (text) => line.ask("saveHint", text) } : undefined,
-      embedder: embedder === undefined ? undefined : { ...embedder, embed: async (texts, { signal }) => unpacked(await line.ask("embed", texts, { signal })) },
+      embedder: embedder === undefined ? undefined : { ...embedder, embed: async (texts, { signal, purpose }) => unpacked(await line.ask("embed", { texts, purpose }, { signal })) },
       languageModel: languageModel === undefined ? undefined : { ...languageModel, generate: ({ signal, ...request }) => line.ask("generate", request, { signal }) },
     };
   }

@@ -495,11 +495,8 @@ fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32
         notes: input.notes.clone(),
         held_back: input.held_back,
     };
-    let count = Count {
-        tokens: prompt.total,
-        counted_with: input.counter.id().to_owned(),
-        is_exact: input.counter.is_exact(),
-    };
+    let count =
+        Count { tokens: prompt.total, counted_with: input.counter.id().to_owned(), is_exact: input.counter.is_exact() };
     let mut context = Context {
         cache_breakpoints: cache_breakpoints(input, &prompt),
         tokens: prompt.total,

@@ -155,7 +155,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn demand(window: u32, reserve: u32, system: u32, question: u32) -> Demand {
-        Demand { window_tokens: window, reserve_tokens: reserve, system_tokens: system, question_tokens: question, correction: Correction::NONE }
+        Demand {
+            window_tokens: window,
+            reserve_tokens: reserve,
+            system_tokens: system,
+            question_tokens: question,
+            correction: Correction::NONE,
+        }
     }
 
     #[test]

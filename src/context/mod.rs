@@ -23,7 +23,7 @@ pub use budget::{Demand, GroupSize, Room, recent_start};
 pub use correction::{Bill, Correction};
 pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage, day};
 pub use receipt::{
-    CacheBreakpoint, Context, Count, Dropped, Item, MessageRange, Receipt, Reduced, RetrievalReport, Section, SentReference,
-    TokenReport,
+    CacheBreakpoint, Context, Count, Dropped, Item, MessageRange, Receipt, Reduced, RetrievalReport, Section,
+    SentReference, TokenReport,
 };
 pub use tool_results::{first_full_group, shorten_old, shortest_turn};

@@ -165,7 +165,8 @@ impl Engine {
             + overhead.per_message_tokens
             + overhead.per_request_tokens
             + tools_tokens;
-        let room_tokens = correction.counted(window_tokens.saturating_sub(reserve_tokens)).saturating_sub(system_tokens);
+        let room_tokens =
+            correction.counted(window_tokens.saturating_sub(reserve_tokens)).saturating_sub(system_tokens);
         let question_tokens = self.question_tokens(&newest, target, room_tokens)?;
         let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens, correction };
         let room = Room::divide(demand, &budget)?;
@@ -184,7 +185,8 @@ impl Engine {
         }
         let beside = [&memory, &episodes, &notes_kept].map(section_tokens).iter().sum();
         let recent = self.recent_window(target.profile, id, (&room, &budget), beside, &summary, &newest).await?;
-        let (evidence, decision) = self.evidence_for(&request, &newest, &recent, vector, budget.retrieved_tokens).await?;
+        let (evidence, decision) =
+            self.evidence_for(&request, &newest, &recent, vector, budget.retrieved_tokens).await?;
         let retrieval = report(&decision, evidence.as_ref());
         let mut notes = self.notes(id);
         notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {

@@ -13,28 +13,35 @@ impl Engine {
     /// `embedding_dimension_mismatch`.
     pub(super) async fn embed(&self, embedder: &dyn Embedder, texts: Vec<String>) -> Result<Vec<Vec<f32>>> {
         let timeout_ms = self.options.policy.limits.callback_timeout_ms;
-        self.embed_within(timeout_ms, "callbackTimeoutMs", embedder, texts).await
+        let count = texts.len();
+        self.vectors_within((timeout_ms, "callbackTimeoutMs"), embedder, embedder.embed(texts), count).await
     }
 
-    /// The vector of a question, for which somebody waits.
+    /// Vectors while somebody waits for them, so in less time; `asks`: of questions.
     ///
     /// # Errors
     /// As [`Engine::embed`].
-    pub(super) async fn embed_question(&self, embedder: &dyn Embedder, text: String) -> Result<Option<Vec<f32>>> {
-        let limits = &self.options.policy.limits;
-        let timeout_ms = limits.query_embedding_timeout_ms.min(limits.callback_timeout_ms);
-        Ok(self.embed_within(timeout_ms, "queryEmbeddingTimeoutMs", embedder, vec![text]).await?.pop())
-    }
-
-    pub(super) async fn embed_within(
+    pub(super) async fn embed_soon(
         &self,
-        timeout_ms: f64,
-        limit: &str,
         embedder: &dyn Embedder,
         texts: Vec<String>,
+        asks: bool,
     ) -> Result<Vec<Vec<f32>>> {
-        let expected = texts.len();
-        let vectors = self.within_time(timeout_ms, limit, "the embedding callback", embedder.embed(texts)).await?;
+        let limits = &self.options.policy.limits;
+        let timeout_ms = limits.query_embedding_timeout_ms.min(limits.callback_timeout_ms);
+        let count = texts.len();
+        let call = if asks { embedder.embed_questions(texts) } else { embedder.embed(texts) };
+        self.vectors_within((timeout_ms, "queryEmbeddingTimeoutMs"), embedder, call, count).await
+    }
+
+    async fn vectors_within(
+        &self,
+        (timeout_ms, limit): (f64, &str),
+        embedder: &dyn Embedder,
+        call: Pending<'_, Vec<Vec<f32>>>,
+        expected: usize,
+    ) -> Result<Vec<Vec<f32>>> {
+        let vectors = self.within_time(timeout_ms, limit, "the embedding callback", call).await?;
         if vectors.len() != expected {
             return Err(Error::new(
                 Code::EmbeddingFailed,

@@ -158,7 +158,7 @@ impl Engine {
             Ok(findings) => Ok(findings),
             Err(error) if error.code == Code::Closed => Err(error),
             Err(error) => {
-                self.emit(&Event::error(&error, error.code.is_retryable(), json!({ "job": "audit" })));
+                self.emit(&Event::error(&error, error.is_retryable(), json!({ "job": "audit" })));
                 Ok(Vec::new())
             }
         }

@@ -52,13 +52,23 @@ impl Engine {
             };
             shown.iter().copied().filter(|fact| !is_known(fact)).collect()
         };
-        let given = texts.iter().filter(|(_, is_local)| !stays(*is_local)).map(|(text, _)| *text);
-        let all = given.chain(missing.iter().map(|fact| fact.fact.as_str())).map(str::to_owned).collect();
-        let mut vectors = self.embed_in_batches(&*embedder, all, is_waited_for).await?.into_iter();
+        let given: Vec<String> =
+            texts.iter().filter(|(_, is_local)| !stays(*is_local)).map(|(text, _)| (*text).to_owned()).collect();
+        let new = missing.iter().map(|fact| fact.fact.clone());
+        // Who waits asks with the texts; else they are of the kind of facts, and go with them.
+        let (mut vectors, of_new) = if is_waited_for {
+            let asked = self.embed_in_batches(&*embedder, given, Some(true)).await?;
+            (asked.into_iter(), self.embed_in_batches(&*embedder, new.collect(), Some(false)).await.unwrap_or_default())
+        } else {
+            let count = given.len();
+            let mut all = self.embed_in_batches(&*embedder, given.into_iter().chain(new).collect(), None).await?;
+            let of_new = all.split_off(count.min(all.len()));
+            (all.into_iter(), of_new)
+        };
         let of_texts: Vec<Option<Vec<f32>>> =
             texts.iter().map(|(_, is_local)| if stays(*is_local) { None } else { vectors.next() }).collect();
         let state = &mut *self.state.borrow_mut();
-        for (fact, vector) in missing.iter().zip(vectors) {
+        for (fact, vector) in missing.iter().zip(of_new) {
             // It may be gone by now, or say something else.
             let number = fact_number(&fact.id)?;
             if state.facts.get(&number).is_some_and(|now| now.fingerprint == fact.fingerprint) {
@@ -78,20 +88,20 @@ impl Engine {
         facts.iter().filter_map(known).collect()
     }
 
+    /// `soon`: somebody waits; then whether the texts are questions.
     async fn embed_in_batches(
         &self,
         embedder: &dyn Embedder,
         texts: Vec<String>,
-        is_waited_for: bool,
+        soon: Option<bool>,
     ) -> Option<Vec<Vec<f32>>> {
-        let limits = &self.options.policy.limits;
-        let timeout_ms = match is_waited_for {
-            true => limits.query_embedding_timeout_ms.min(limits.callback_timeout_ms),
-            false => limits.callback_timeout_ms,
-        };
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(embedder.max_batch_size().max(1)) {
-            vectors.extend(self.embed_within(timeout_ms, "callbackTimeoutMs", embedder, batch.to_vec()).await.ok()?);
+            let made = match soon {
+                Some(asks) => self.embed_soon(embedder, batch.to_vec(), asks).await,
+                None => self.embed(embedder, batch.to_vec()).await,
+            };
+            vectors.extend(made.ok()?);
         }
         Some(vectors)
     }

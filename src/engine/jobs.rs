@@ -47,7 +47,7 @@ impl Engine {
         if let Err(error) = self.work_alone().await
             && error.code != Code::Closed
         {
-            self.emit(&Event::error(&error, error.code.is_retryable(), json!({})));
+            self.emit(&Event::error(&error, error.is_retryable(), json!({})));
         }
     }
 
@@ -191,8 +191,7 @@ impl Engine {
             Ok(found) => found,
             Err(_) => return Ok(()),
         };
-        job.attempts += 1;
-        job.not_before = self.now_ms() + self.wait_ms(job.attempts);
+        (job.attempts, job.not_before) = self.next_try(&job, error.is_final);
         job.last_error = Some(error.code.as_str().to_owned());
         let attempts = job.attempts;
         let given_up = attempts >= self.options.policy.limits.job_attempts;
@@ -208,8 +207,20 @@ impl Engine {
             self.refresh_or_forget(conversation_id).await?;
         }
         let details = json!({ "job": kind, "conversationId": conversation_id, "attempts": attempts });
-        self.emit(&Event::error(error, error.code.is_retryable() && !given_up, details));
+        self.emit(&Event::error(error, error.is_retryable() && !given_up, details));
         Ok(())
+    }
+
+    /// Failed tries, and from when on there is another one. What is said to be of no use is not tried again; but of several
+    /// texts one may be refused, so those of a batch are tried by themselves first, as in any last try.
+    fn next_try(&self, job: &JobRecord, is_final: bool) -> (u32, f64) {
+        let most = self.options.policy.limits.job_attempts;
+        let attempts = job.attempts.saturating_add(1);
+        match is_final {
+            true if job.kind == JobKind::Embed && attempts < most => (most - 1, self.now_ms()),
+            true => (most.max(attempts), self.now_ms()),
+            false => (attempts, self.now_ms() + self.wait_ms(attempts)),
+        }
     }
 
     /// How long to wait after so many failures.

@@ -362,7 +362,7 @@ impl Engine {
         }
         match &request.vector {
             Some(vector) => Ok(Some(vector.clone())),
-            None => self.embed_question(&*embedder, embedded_question(text)).await,
+            None => Ok(self.embed_soon(&*embedder, vec![embedded_question(text)], true).await?.pop()),
         }
     }
 

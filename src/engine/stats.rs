@@ -3,6 +3,7 @@
 use super::Engine;
 use super::backup::{LAST_EXPORT, exported_at};
 use super::damage::Damage;
+use super::failed_jobs::FailedJob;
 use super::loading::model_of;
 use super::segment_catalogue::Segment;
 use super::state::Conversation;
@@ -45,6 +46,8 @@ pub struct Stats {
     pub jobs: usize,
     /// Messages that are still to be embedded, those among them whose vectors were found missing or damaged in storage.
     pub waiting_for_vectors: u64,
+    /// Background jobs that failed and have not succeeded since.
+    pub failed_jobs: Vec<FailedJob>,
     /// When a failed job is tried again, milliseconds since 1970.
     pub next_retry_at: Option<f64>,
     /// Bytes in use by this site, where the platform tells.
@@ -103,6 +106,7 @@ impl Engine {
         let last_export = storage.get(vec![(Store::Meta, key![LAST_EXPORT])]).await?.pop().flatten();
         let segments = self.segment_stats().await?;
         let jobs = self.due_jobs();
+        let failed_jobs = self.failed_jobs();
         let state = self.state.borrow();
         let records = || state.conversations.values().map(|conversation| &conversation.stored.value);
         let model = self.host.embedder.as_ref().map(|embedder| model_of(&**embedder));
@@ -122,6 +126,7 @@ impl Engine {
             vectors,
             facts,
             jobs,
+            failed_jobs,
             waiting_for_vectors,
             next_retry_at: self.next_retry_at(),
             storage_bytes: used.bytes,

@@ -77,20 +77,25 @@ impl Engine {
             Err(error) => Some(error.clone()),
             Ok(_) => None,
         };
-        let attempts = self.count_digest_try(id, failed.is_some());
+        let attempts = self.count_digest_try(id, failed.as_ref());
         let Some(error) = failed else { return done };
-        let is_retried = error.code.is_retryable() && attempts < self.options.policy.limits.job_attempts;
+        let is_retried = error.is_retryable() && attempts < self.options.policy.limits.job_attempts;
         let details = json!({ "job": JobKind::Compact, "conversationId": id, "attempts": attempts });
         self.emit(&Event::error(&error, is_retried, details));
         Ok(Progress::Overtaken)
     }
 
     /// Failed tries since the last success.
-    fn count_digest_try(&self, id: &str, has_failed: bool) -> u32 {
+    fn count_digest_try(&self, id: &str, failed: Option<&Error>) -> u32 {
         let mut state = self.state.borrow_mut();
         let Some(conversation) = state.conversations.get_mut(id) else { return 0 };
-        let attempts = if has_failed { conversation.digest_tries.0 + 1 } else { 0 };
-        conversation.digest_tries = (attempts, if has_failed { self.now_ms() + self.wait_ms(attempts) } else { 0.0 });
+        let attempts = match failed {
+            None => 0,
+            Some(error) if error.is_final => self.options.policy.limits.job_attempts,
+            Some(_) => conversation.digest_tries.0 + 1,
+        };
+        let wait_until = if attempts > 0 { self.now_ms() + self.wait_ms(attempts) } else { 0.0 };
+        conversation.digest_tries = (attempts, wait_until);
         attempts
     }
 }

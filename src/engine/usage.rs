@@ -5,10 +5,10 @@
 //! compared with, the count of the conversation's last context, is in memory alone: a bill that comes after a reload is
 //! added up and teaches nothing.
 
+use super::ContextRequest;
 use super::Engine;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::stored::Stored;
-use super::ContextRequest;
 use crate::context::correction::learn;
 use crate::context::{Bill, Context, Correction, Count};
 use crate::error::{Error, Result};
@@ -118,7 +118,7 @@ pub struct ModelUsage {
     pub correction: f64,
     /// What counted the contexts that the correction comes from: with another counter it begins anew.
     pub counted_with: String,
-    /// Thousandths of the count that the last contexts were billed as, oldest first; nine at most.
+    /// Thousandths of the count that the last contexts were billed as, oldest first; fifteen at most.
     pub billed_per_thousand: Vec<u32>,
 }
 
@@ -172,7 +172,8 @@ impl ModelUsage {
     fn learn(&mut self, input_tokens: Option<u32>, count: Option<&Count>) -> Lesson {
         let Some(billed) = input_tokens else { return Lesson::NoInputTokens };
         let Some(count) = count else { return Lesson::NoContext };
-        let counts_alike = |found: crate::tokens::Tokenization| found.is_exact() && found.counter_id() == count.counted_with;
+        let counts_alike =
+            |found: crate::tokens::Tokenization| found.is_exact() && found.counter_id() == count.counted_with;
         if count.is_exact && resolve(&self.model).is_some_and(counts_alike) {
             return Lesson::Exact;
         }
@@ -186,7 +187,8 @@ impl ModelUsage {
             self.correction = 1.0;
             self.billed_per_thousand.clear();
         }
-        self.correction = learn(&mut self.billed_per_thousand, ratio, self.correction()).factor();
+        let before = self.correction();
+        self.correction = learn(&mut self.billed_per_thousand, ratio, before).factor();
         Lesson::Learned
     }
 }

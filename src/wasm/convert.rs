@@ -71,7 +71,7 @@ pub(super) fn to_js_error(error: &Error) -> JsValue {
         lost: u64,
     }
     let details = (error.lost > 0).then_some(Lost { lost: error.lost });
-    let wire = Wire { code: error.code, message: &error.message, retryable: error.code.is_retryable(), details };
+    let wire = Wire { code: error.code, message: &error.message, retryable: error.is_retryable(), details };
     to_js(&wire).unwrap_or_else(|_| JsValue::from_str(error.code.as_str()))
 }
 
@@ -100,5 +100,9 @@ pub(super) fn error_from_js(value: &JsValue, otherwise: Code) -> Error {
     };
     // Only a typed error's message is ours; anything else may quote what a user wrote.
     let message = if code == otherwise && text("code").is_none() { None } else { text("message") };
-    Error::new(code, message.unwrap_or_else(|| "a callback of the app failed; see the error's cause".to_owned()))
+    let mut error =
+        Error::new(code, message.unwrap_or_else(|| "a callback of the app failed; see the error's cause".to_owned()));
+    let retryable = js_sys::Reflect::get(value, &JsValue::from_str("retryable")).ok().and_then(|value| value.as_bool());
+    error.is_final = code.is_retryable() && retryable == Some(false);
+    error
 }

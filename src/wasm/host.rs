@@ -37,7 +37,8 @@ impl<'a> Callbacks<'a> {
     }
 
     pub(super) fn embedder(&self, model: EmbedderOptions) -> Result<Rc<dyn Embedder>> {
-        Ok(Rc::new(JsEmbedder { model, embed: self.function("embed")? }))
+        let (embed, embed_questions) = (self.function("embed")?, self.function("embedQuestions")?);
+        Ok(Rc::new(JsEmbedder { model, embed, embed_questions }))
     }
 
     pub(super) fn language_model(&self, model: ModelOptions) -> Result<Rc<dyn LanguageModel>> {
@@ -112,6 +113,7 @@ pub(super) async fn call(callback: &Function, argument: &JsValue, otherwise: Cod
 struct JsEmbedder {
     model: EmbedderOptions,
     embed: Function,
+    embed_questions: Function,
 }
 
 impl Embedder for JsEmbedder {
@@ -136,19 +138,27 @@ impl Embedder for JsEmbedder {
     }
 
     fn embed<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
-        Box::pin(async move {
-            let list: Array = texts.iter().map(|text| JsValue::from_str(text)).collect();
-            let answer = call(&self.embed, &list, Code::EmbeddingFailed).await?;
-            let vectors = Array::from(&answer);
-            vectors
-                .iter()
-                .map(|vector| vector.dyn_into::<Float32Array>().map(|vector| vector.to_vec()))
-                .collect::<std::result::Result<_, _>>()
-                .map_err(|_| {
-                    Error::new(Code::EmbeddingFailed, "the embedding callback answered something that is not a vector")
-                })
-        })
+        vectors_by(&self.embed, texts)
     }
+
+    fn embed_questions<'a>(&'a self, texts: Vec<String>) -> Pending<'a, Vec<Vec<f32>>> {
+        vectors_by(&self.embed_questions, texts)
+    }
+}
+
+fn vectors_by(embed: &Function, texts: Vec<String>) -> Pending<'_, Vec<Vec<f32>>> {
+    Box::pin(async move {
+        let list: Array = texts.iter().map(|text| JsValue::from_str(text)).collect();
+        let answer = call(embed, &list, Code::EmbeddingFailed).await?;
+        let vectors = Array::from(&answer);
+        vectors
+            .iter()
+            .map(|vector| vector.dyn_into::<Float32Array>().map(|vector| vector.to_vec()))
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|_| {
+                Error::new(Code::EmbeddingFailed, "the embedding callback answered something that is not a vector")
+            })
+    })
 }
 
 struct JsLanguageModel {

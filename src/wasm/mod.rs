@@ -239,9 +239,17 @@ impl JsEngine {
     /// Hands a vocabulary over; counts are exact from then on where it is the one of the memory's tokenizer.
     #[wasm_bindgen(js_name = loadVocabulary)]
     pub fn load_vocabulary(&self, encoding: &str, bytes: &[u8]) -> std::result::Result<(), JsValue> {
-        let counter = counting::counter_from(encoding, bytes).map_err(|error| to_js_error(&error))?;
+        let counter = counting::encoder(encoding, bytes).map_err(|error| to_js_error(&error))?;
         self.engine.set_counter(counter);
         Ok(())
+    }
+
+    /// Counts with the vocabulary that another memory, or a counter, has loaded; false where none has.
+    #[wasm_bindgen(js_name = shareVocabulary)]
+    #[must_use]
+    pub fn share_vocabulary(&self, encoding: &str) -> bool {
+        let found = counting::shared(encoding);
+        found.map(|counter| self.engine.set_counter(counter)).is_some()
     }
 
     /// See `conversations.create`.
@@ -428,6 +436,12 @@ impl JsEngine {
         self.answer(Method::FactConsent, request)
     }
 
+    /// See `retryJobs`.
+    #[wasm_bindgen(js_name = retryJobs)]
+    pub fn retry_jobs(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::RetryJobs, request)
+    }
+
     /// See `settled`.
     pub fn settled(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Settled, request)
@@ -563,6 +577,7 @@ enum Method {
     FactLog,
     CheckFacts,
     FactConsent,
+    RetryJobs,
     Settled,
     Flush,
     Erase,
@@ -607,6 +622,7 @@ impl Method {
                 | Self::BuildContext
                 | Self::History
                 | Self::EndEpisode
+                | Self::RetryJobs
                 | Self::Recall
         )
     }
@@ -751,6 +767,7 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
             let request: ConsentRequest = from_json(request)?;
             to_json(&engine.consent(request).await?)
         }
+        Method::RetryJobs => to_json(&engine.retry_jobs().await?),
         Method::Settled => to_json(&engine.settled().await?),
         Method::Flush => to_json(&engine.flush().await?),
         Method::Erase => {

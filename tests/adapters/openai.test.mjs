@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createMemory, memoryStorage } from "throughline";
-import { openAiChat, openAiEmbedder, openAiLanguageModel, openAiRequest } from "throughline/openai";
+import { openAiChat, openAiEmbedder, openAiLanguageModel, openAiRequest, openAiResponses } from "throughline/openai";
 import { KEY, WORDS, context, failsWith, generateRequest, piecesOf } from "./checks.mjs";
 import { completion, startServer } from "./provider-server.mjs";
 
@@ -235,6 +235,9 @@ test("embeddings come in the order of the texts, as numbers or as base64, and ar
   assert.deepEqual(server.requests[0].body, { model: "e5", input: ["query: a", "query: b"], encoding_format: "float", dimensions: 2 });
   for (let wrong = 0; wrong < 2; wrong += 1) await assert.rejects(call(), failsWith("embedding_failed", { message: /one vector per text/ }));
   assert.equal((await call()).length, 2);
+  const two = openAiEmbedder({ baseUrl: `${server.url}/v1`, model: "e5", dimensions: 2, prefixes: { query: "query: ", document: "passage: " } });
+  await two.embed(["a", "b"], { signal: new AbortController().signal, purpose: "document" });
+  assert.deepEqual([two.id, server.requests.at(-1).body.input], ["e5:query:/passage:", ["passage: a", "passage: b"]]);
 });
 
 test("cache breakpoints are marked on parts, and the messages stay as they were", () => {
@@ -303,4 +306,69 @@ test("a memory whose model and embedder are behind the address: a busy server is
   await assert.rejects(memory.compact(chat.id, { force: true }), failsWith("model_failed"));
   assert.equal((await memory.summary(chat.id)).text, text);
   await memory.close();
+});
+
+/** The events of a Responses answer: its items, and what is said of the whole. */
+function responseEvents(items, response = {}) {
+  const said = (item) => (item.content ?? []).flatMap(({ text = "" }) => text.match(/\S+\s*/g) ?? []);
+  return [
+    { type: "response.created", response: { status: "in_progress" } },
+    ...items.flatMap((item, index) => [
+      { type: "response.output_item.added", output_index: index, item: { ...item, status: "in_progress" } },
+      ...said(item).map((delta) => ({ type: "response.output_text.delta", output_index: index, delta })),
+      { type: "response.output_item.done", output_index: index, item },
+    ]),
+    { type: "response.completed", response: { object: "response", status: "completed", model: "m-2", output: items, ...response } },
+  ];
+}
+const said = (text) => ({ type: "message", id: "msg_1", role: "assistant", status: "completed", content: [{ type: "output_text", text, annotations: [] }] });
+
+async function responsesWith(script, options = {}) {
+  const server = await serve(...script);
+  return { server, chat: openAiResponses({ baseUrl: `${server.url}/v1`, apiKey: KEY, model: "m", maxRetries: 0, ...options }) };
+}
+
+test("Responses: items come as they are, nothing is stored elsewhere, and a later turn sends them again", async () => {
+  const usage = { input_tokens: 30, output_tokens: 4, input_tokens_details: { cached_tokens: 20 } };
+  const call = { type: "function_call", id: "fc_1", call_id: "c1", name: "look", arguments: "{}", status: "completed" };
+  const sealed = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "c2VhbGVk" };
+  const { server, chat } = await responsesWith([{ events: responseEvents([sealed, said("Two eggs"), call], { usage }) }], { sealedReasoning: true, body: { temperature: 0 } });
+  const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate" });
+  const { id } = await memory.conversations.create();
+  await memory.append(id, { role: "user", content: WORDS }, { format: "openai-responses" });
+  const built = await memory.buildContext({ conversationId: id, system: "Be terse.", format: "openai-responses" });
+  const answer = chat.send(built, { maxTokens: 50, tools: [{ type: "function", name: "look" }] });
+  assert.deepEqual(await piecesOf(answer), ["Two ", "eggs"]);
+  const finished = await answer.finished;
+  assert.deepEqual(finished, {
+    text: "Two eggs", items: [sealed, said("Two eggs"), call], finishReason: "tool_calls",
+    usage: { provider: "openai", model: "m-2", inputTokens: 30, outputTokens: 4, cachedTokens: 20 },
+  });
+  const [{ path, body }] = server.requests;
+  assert.equal(path, "/v1/responses");
+  assert.deepEqual(body, {
+    model: "m", instructions: "Be terse.", input: [{ role: "user", content: WORDS }], tools: [{ type: "function", name: "look" }],
+    max_output_tokens: 50, store: false, include: ["reasoning.encrypted_content"], stream: true, temperature: 0,
+  });
+  await memory.append(id, finished.items, { format: "openai-responses" });
+  await memory.append(id, { type: "function_call_output", call_id: "c1", output: "in the shed" }, { format: "openai-responses" });
+  const next = await memory.buildContext({ conversationId: id, format: "openai-responses" });
+  assert.deepEqual(next.messages.slice(1, 4), finished.items);
+  await memory.close();
+});
+
+test("Responses: without its seal reasoning is left out; ends, failures and cuts are told apart", async () => {
+  const reasoning = { type: "reasoning", id: "rs_1", summary: [] };
+  const items = async (script, options) => (await responsesWith(script, options)).chat.send(question).finished;
+  assert.deepEqual((await items([{ events: responseEvents([reasoning, said("Done")]) }])).items, [said("Done")]);
+  const whole = { object: "response", status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [said("Half of")] };
+  const { text, finishReason } = await items([{ json: whole }]);
+  assert.deepEqual([text, finishReason], ["Half of", "length"]);
+  const events = responseEvents([said("Two eggs")]);
+  await assert.rejects(items([{ events: events.slice(0, -1) }]), failsWith("model_failed", { retryable: true, message: /before it was whole/ }));
+  const failed = { type: "response.failed", response: { status: "failed", error: { code: "server_error", message: WORDS } } };
+  await assert.rejects(items([{ events: [events[0], failed] }]), failsWith("model_failed", { details: { reason: "server_error" } }));
+  await assert.rejects(items([{ events: [{ type: "error", code: "rate_limit_exceeded", message: `${KEY} ${WORDS}` }] }]), failsWith("model_failed", { details: { reason: "rate_limit_exceeded" } }));
+  await assert.rejects(items([{ status: 400, json: { error: { code: "invalid_value", message: WORDS } } }]), failsWith("model_failed", { retryable: false }));
+  assert.throws(() => openAiResponses({ model: "" }), failsWith("invalid_config"));
 });

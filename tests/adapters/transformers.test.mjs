@@ -34,9 +34,18 @@ test("texts go in batches of like length and come out in order, pooled and norma
   assert.equal(disposed(), 3, "the runtime's memory is given back");
 });
 
+test("questions have another prefix than what is found by them, where the model wants it so", async () => {
+  const { calls, pipeline } = pipelineOf();
+  const embedder = embedderOf(pipeline, { prefixes: { query: "query: ", document: "passage: " } });
+  await embedder.embed(["a"], { signal, purpose: "query" });
+  await embedder.embed(["a"], { signal, purpose: "document" });
+  assert.deepEqual(calls.map((call) => call.texts), [["query: a"], ["passage: a"]]);
+  assert.equal(embedder.id, "m|query:/passage:");
+});
+
 test("what makes the vectors others makes another id, so they are never compared", () => {
   const id = (options) => embedderOf(null, options).id;
-  const ids = [id({}), id({ variant: "q8" }), id({ pooling: "cls" }), id({ prefix: "query: " }), id({ model: "n" })];
+  const ids = [id({}), id({ variant: "q8" }), id({ pooling: "cls" }), id({ prefix: "query: " }), id({ prefixes: { query: "query: ", document: "" } }), id({ model: "n" })];
   assert.equal(new Set(ids).size, ids.length);
   assert.equal(embedderOf(null).remote, false);
 });

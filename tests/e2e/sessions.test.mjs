@@ -73,3 +73,31 @@ test("what one session leaves the next one has, in another page, until it is era
   assert.ok(!left.text.includes("MarkerAa"));
   await second.close();
 });
+
+test("what was billed in two pages adds up, is there in a third, and corrects its contexts", async () => {
+  const report = async (page, model) => page.evaluate(async (name) => {
+    await open();
+    await memory.conversations.create({ id: "billed" }).catch(() => undefined);
+    await memory.append("billed", talk("Long", 40));
+    const lessons = [];
+    for (let turn = 0; turn < 2; turn += 1) {
+      const { tokens, receipt } = await memory.buildContext({ conversationId: "billed", question: "Is that all?" });
+      const counted = tokens / receipt.tokens.correction;
+      lessons.push((await memory.reportUsage("billed", { provider: "acme", model: name, inputTokens: Math.round(counted * 1.25), outputTokens: 5 })).lesson);
+    }
+    return lessons;
+  }, model);
+  const pages = [await site.openPage(), await site.openPage()];
+  for (const page of pages) assert.deepEqual(await report(page, "m"), ["learned", "learned"]);
+  for (const page of pages) await page.close();
+  const third = await site.openPage();
+  const told = await third.evaluate(async () => {
+    await open();
+    const { receipt } = await memory.buildContext({ conversationId: "billed", question: "Is that all?" });
+    return { correction: receipt.tokens.correction, usage: (await memory.stats()).usage, gone: await memory.erase({ user: true }).then(() => memory.stats()).then(({ usage }) => usage) };
+  });
+  assert.ok(told.correction >= 1.25 && told.correction <= 1.27, String(told.correction));
+  assert.deepEqual(told.usage.map(({ model, calls, outputTokens }) => [model, calls, outputTokens]), [["m", 4, 20]]);
+  assert.deepEqual(told.gone, []);
+  await third.close();
+});

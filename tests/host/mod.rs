@@ -139,6 +139,8 @@ pub struct WordEmbedder {
 /// What the embedder does wrong, once each.
 pub enum EmbedFault {
     Fail,
+    /// It says that asking again cannot help.
+    Refuse,
     TooFew,
     TooMany,
     NotFinite,
@@ -213,6 +215,7 @@ impl Embedder for WordEmbedder {
             Some(EmbedFault::Fail) => {
                 return std::future::ready(Err(Error::new(Code::EmbeddingFailed, "scripted"))).boxed_local();
             }
+            Some(EmbedFault::Refuse) => return std::future::ready(Err(refused(Code::EmbeddingFailed))).boxed_local(),
             Some(EmbedFault::TooFew) => drop(vectors.pop()),
             Some(EmbedFault::TooMany) => vectors.push(vec![0.0; self.dimensions]),
             Some(EmbedFault::NotFinite) => vectors[0][0] = f32::NAN,
@@ -234,10 +237,16 @@ impl Embedder for WordEmbedder {
     }
 }
 
+fn refused(code: Code) -> Error {
+    Error { is_final: true, ..Error::new(code, "scripted") }
+}
+
 /// What the model answers next.
 pub enum Answer {
     Text(String),
     Fail,
+    /// It says that asking again cannot help.
+    Refuse,
     Hang,
 }
 
@@ -296,6 +305,7 @@ impl LanguageModel for ScriptedModel {
         match scripted {
             Some(Answer::Text(text)) => std::future::ready(Ok(text)).boxed_local(),
             Some(Answer::Hang) => std::future::pending().boxed_local(),
+            Some(Answer::Refuse) => std::future::ready(Err(refused(Code::ModelFailed))).boxed_local(),
             Some(Answer::Fail) => std::future::ready(Err(Error::new(Code::ModelFailed, "scripted"))).boxed_local(),
             None => {
                 std::future::ready(otherwise.ok_or_else(|| Error::new(Code::ModelFailed, "no answer"))).boxed_local()

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Host } from "../../dist/host.js";
 import { checkOptions } from "../../dist/options.js";
-import { memoryStorage } from "throughline";
+import { createMemory, memoryStorage } from "throughline";
 
 function hostOf(options, isCurrent = () => true, emit = () => {}) {
   const host = new Host(checkOptions({ storage: memoryStorage(), ...options }), emit);
@@ -41,6 +41,49 @@ test("whatever a callback throws becomes a typed failure, with the app's own err
     await assert.rejects(engine.generate(REQUEST), code("model_failed"));
     assert.equal(host.causeOf("model_failed"), thrown);
   }
+});
+
+test("an error that says that asking again is of no use keeps its word", async () => {
+  for (const [thrown, retryable] of [[Object.assign(new Error("no key"), { retryable: false }), false], [new Error("busy"), true], [{ retryable: "false" }, true]]) {
+    const { engine } = hostOf({ ...embedder(() => Promise.reject(thrown)), ...model(() => { throw thrown; }) });
+    for (const call of [engine.embed(["a"]), engine.embedQuestions(["a"]), engine.generate(REQUEST)]) {
+      await assert.rejects(call, (error) => error.retryable === retryable && error.cause === thrown);
+    }
+  }
+});
+
+test("a model that says so is asked once, and again on request", async () => {
+  const asked = [];
+  let answer = () => { throw Object.assign(new Error("no key"), { retryable: false }); };
+  const languageModel = { contextWindow: 8_192, generate: ({ purpose }) => (asked.push(purpose), answer()) };
+  const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate", languageModel, policy: { limits: { jobRetryMs: 0 }, facts: { batchMessages: 1 } } });
+  const told = [];
+  memory.on("error", ({ code, retryable }) => told.push([code, retryable]));
+  const { id } = await memory.conversations.create();
+  await memory.append(id, { role: "user", content: "I live in Oslo." });
+  await memory.settled();
+  assert.deepEqual([asked, told], [["extract"], [["model_failed", false]]]);
+  assert.deepEqual((await memory.stats()).failedJobs, [{ job: "extract", conversationId: id, code: "model_failed", attempts: 5, retryAt: null }]);
+  answer = () => ({ facts: [] });
+  assert.equal(await memory.retryJobs(), 1);
+  await memory.settled();
+  assert.deepEqual([asked, (await memory.stats()).failedJobs], [["extract", "extract"], []]);
+  await memory.close();
+});
+
+test("an embedder is told which texts are questions", async () => {
+  const asked = { query: [], document: [] };
+  const embed = (texts, { purpose }) => (asked[purpose].push(...texts), texts.map((text) => [text.length, 1]));
+  const memory = await createMemory({ storage: memoryStorage(), tokenizer: "estimate", ...embedder(embed) });
+  const { id } = await memory.conversations.create();
+  await memory.append(id, [{ role: "user", content: "The port is 8471." }, { role: "assistant", content: "Noted." }]);
+  await memory.facts.add({ fact: "Lives in Oslo" });
+  await memory.settled();
+  await memory.recall("which port");
+  await memory.facts.search("Where do I live?");
+  assert.deepEqual(asked.query, ["which port", "Where do I live?"]);
+  assert.deepEqual(asked.document.sort(), ["Lives in Oslo", "Noted.", "The port is 8471."]);
+  await memory.close();
 });
 
 test("a model may answer text or an object, and nothing else", async () => {

@@ -33,7 +33,8 @@ async fn filled(world: &World) -> Engine {
 /// Builds a context and reports a bill of so many times its count.
 async fn turn(engine: &Engine, model: &str, ratio: f64) -> (Context, UsageTaken) {
     let context = engine.build_context(ask("c", "Is that all?")).await.unwrap();
-    let taken = engine.report_usage(billed(model, Some((f64::from(context.count.tokens) * ratio) as u32))).await.unwrap();
+    let taken =
+        engine.report_usage(billed(model, Some((f64::from(context.count.tokens) * ratio) as u32))).await.unwrap();
     (context, taken)
 }
 

@@ -1,5 +1,6 @@
 import { MemoryError } from "../../errors.js";
 import type { Embedder } from "../../types/options.js";
+import { prefixesOf, type EmbedPrefixes } from "../provider/embed-prefixes.js";
 import { brokenAnswer } from "../provider/provider-error.js";
 import { addressBelow, postJson, type ProviderOptions } from "../provider/provider-request.js";
 import { unreachableServer } from "./server-hints.js";
@@ -16,9 +17,14 @@ export interface OpenAiEmbedderOptions extends ProviderOptions {
   dimensions: number;
   /** True asks for vectors of that length, from models that can shorten theirs (text-embedding-3). Default false. */
   shorten?: boolean;
-  /** Put in front of each text, for models that were trained with it, e.g. `"query: "` for the e5 family. Default none. */
+  /** Put in front of each text, for models that were trained with it. Default none. */
   prefix?: string;
-  /** Names the vectors. Default: the model, its prefix, and the length where it is shortened. */
+  /**
+   * In place of `prefix`, for models that tell questions from what is found by them: `{ query: "query: ", document: "passage: " }`
+   * for the e5 family.
+   */
+  prefixes?: EmbedPrefixes;
+  /** Names the vectors. Default: the model, its prefixes, and the length where it is shortened. */
   id?: string;
   /** Most texts in one request. Default 64. */
   maxBatchSize?: number;
@@ -32,15 +38,16 @@ export interface OpenAiEmbedderOptions extends ProviderOptions {
 
 /** An embedding model of OpenAI, or of any server that speaks its protocol, as the `embedder` of a memory. */
 export function openAiEmbedder(options: OpenAiEmbedderOptions): Embedder {
-  const { baseUrl = OPENAI, model, dimensions, shorten = false, prefix = "", maxBatchSize = 64, maxInputTokens = 256, remote = true } = options;
+  const { baseUrl = OPENAI, model, dimensions, shorten = false, maxBatchSize = 64, maxInputTokens = 256, remote = true } = options;
   if (typeof model !== "string" || model === "") throw new MemoryError("invalid_config", "Option model must name the embedding model.");
+  const prefixes = prefixesOf(options);
   return {
-    id: options.id ?? `${model}${shorten ? `:${dimensions}` : ""}${prefix === "" ? "" : `:${prefix.trim()}`}`,
+    id: options.id ?? `${model}${shorten ? `:${dimensions}` : ""}${prefixes.name === "" ? "" : `:${prefixes.name}`}`,
     dimensions,
     maxBatchSize,
     maxInputTokens,
     remote,
-    async embed(texts, { signal }) {
+    async embed(texts, { signal, purpose }) {
       const answer = await postJson({
         options,
         url: addressBelow(baseUrl, "embeddings"),
@@ -48,7 +55,7 @@ export function openAiEmbedder(options: OpenAiEmbedderOptions): Embedder {
         keyHeader: ["authorization", "Bearer "],
         body: {
           model,
-          input: texts.map((text) => prefix + text),
+          input: texts.map((text) => prefixes.of(purpose) + text),
           encoding_format: "float",
           ...(shorten ? { dimensions } : {}),
           ...options.body,

@@ -45,9 +45,9 @@ export interface FinishedAnswer {
  * const { message, usage } = await answer.finished;
  * ```
  */
-export interface ChatAnswer extends AsyncIterable<string> {
+export interface ChatAnswer<Finished = FinishedAnswer> extends AsyncIterable<string> {
   /** The whole answer. Rejects as the iteration does: with `model_failed`, `timeout` or `aborted`. */
-  readonly finished: Promise<FinishedAnswer>;
+  readonly finished: Promise<Finished>;
 }
 
 /** What is sent: a built context, or what an app put together itself, in the format that the provider takes. */
@@ -65,10 +65,10 @@ export interface SendableContext<Message extends object = object> {
 }
 
 /** Reads an answer: gives text away as it comes, and answers with the whole. */
-export type AnswerReader = (signal: AbortSignal, give: (piece: string) => void) => Promise<FinishedAnswer>;
+export type AnswerReader<Finished = FinishedAnswer> = (signal: AbortSignal, give: (piece: string) => void) => Promise<Finished>;
 
 /** Starts to read. */
-export function startAnswer(signal: AbortSignal | undefined, read: AnswerReader): ChatAnswer {
+export function startAnswer<Finished>(signal: AbortSignal | undefined, read: AnswerReader<Finished>): ChatAnswer<Finished> {
   const pieces: string[] = [];
   const controller = new AbortController();
   const abort = (): void => controller.abort(signal?.reason);

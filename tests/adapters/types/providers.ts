@@ -4,7 +4,7 @@ import type OpenAI from "openai";
 import { createMemory } from "throughline";
 import { anthropicChat, anthropicLanguageModel, anthropicRequest } from "throughline/anthropic";
 import { geminiEmbedder, geminiLanguageModel } from "throughline/gemini";
-import { openAiChat, openAiEmbedder, openAiLanguageModel, openAiRequest } from "throughline/openai";
+import { openAiChat, openAiEmbedder, openAiLanguageModel, openAiRequest, openAiResponses, openAiResponsesRequest } from "throughline/openai";
 import { hashingEmbedder, scriptedModel } from "throughline/testing";
 
 export async function bodies(openai: OpenAI, anthropic: Anthropic): Promise<void> {
@@ -12,11 +12,18 @@ export async function bodies(openai: OpenAI, anthropic: Anthropic): Promise<void
   const built = await memory.buildContext<OpenAI.ChatCompletionMessageParam & Record<string, unknown>>({ conversationId: "c" });
   const tools: OpenAI.ChatCompletionTool[] = [];
   await openai.chat.completions.create(openAiRequest(built, { model: "m", tools }));
+  const items = await memory.buildContext<OpenAI.Responses.ResponseInputItem & Record<string, unknown>>({ conversationId: "c", format: "openai-responses" });
+  const functions: OpenAI.Responses.FunctionTool[] = [];
+  await openai.responses.create(openAiResponsesRequest(items, { model: "m", tools: functions, sealedReasoning: true }));
+  const response = await openAiResponses({ model: "m" }).send(items).finished;
+  await memory.append("c", response.items);
+  await memory.reportUsage("c", response.usage);
   const blocks = await memory.buildContext<Anthropic.MessageParam & Record<string, unknown>>({ conversationId: "c", format: "anthropic" });
   const theirs: Anthropic.Tool[] = [];
   await anthropic.messages.create(anthropicRequest(blocks, { model: "claude", tools: theirs, cache: "1h" }));
   const { message } = await openAiChat({ model: "m" }).send(built).finished;
   await memory.append("c", message);
+  await memory.reportUsage("c", (await openAiChat({ model: "m" }).send(built).finished).usage);
   await memory.append("c", (await anthropicChat({ model: "m" }).send(blocks).finished).message);
 }
 
