@@ -82,7 +82,7 @@ function list(kind: string, verb: string, items: readonly Placed[], messages: re
     "details",
     { class: `change-kind ${kind}` },
     element("summary", {}, head, element("span", { class: "legend-tokens" }, formatNumber(tokens))),
-    element("ul", { tabindex: 0 }, ...items.slice(0, MOST_NAMED).map((item) => element("li", {}, `${sectionLook(item.section).label}: ${nameOf(item, messages)}`))),
+    element("ul", { tabindex: 0, "aria-label": head }, ...items.slice(0, MOST_NAMED).map((item) => element("li", {}, `${sectionLook(item.section).label}: ${nameOf(item, messages)}`))),
     rest > 0 ? element("p", { class: "fine" }, `and ${formatNumber(rest)} more`) : null,
   );
 }

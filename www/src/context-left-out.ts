@@ -34,7 +34,7 @@ function one(reason: Drop["reason"], drops: readonly Drop[], messages: readonly 
     { class: "left-out", "data-reason": reason },
     element("summary", {}, `${words.charAt(0).toUpperCase()}${words.slice(1)}: ${countOf(reason, drops, messages)}`,
       element("span", { class: "legend-tokens" }, formatNumber(tokens))),
-    element("ul", { tabindex: 0 }, ...drops.slice(0, MOST_NAMED).map((drop) =>
+    element("ul", { tabindex: 0, "aria-label": words }, ...drops.slice(0, MOST_NAMED).map((drop) =>
       element("li", {}, `${sectionLook(drop.section).label}: ${named(drop, messages)}, ${formatCount(drop.tokens, "token")}`))),
     drops.length > MOST_NAMED ? element("p", { class: "fine" }, `and ${formatNumber(drops.length - MOST_NAMED)} more`) : null,
   );

@@ -68,7 +68,7 @@ function built(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => vo
   return element(
     "div",
     {},
-    element("p", { class: "context-question" }, visibleLine(inquiry.question)),
+    element("h2", { class: "context-question" }, visibleLine(inquiry.question)),
     totals(inquiry),
     contextBar(inquiry.context, inquiry.sections, chosen, choose),
     contextMap(inquiry, workspace, goTo),

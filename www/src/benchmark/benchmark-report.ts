@@ -59,7 +59,7 @@ export function benchmarkRows(result: Partial<BenchmarkResult>): BenchmarkRow[] 
   };
   const { messages = 0 } = result;
   add("tokensPerSecond", "Counting tokens", (value) => `${(value / 1e6).toFixed(2)} million a second`, () =>
-    `o200k_base, exact; ${formatBytes(result.bytesPerSecond)} of text a second; the vocabulary was there after ${milliseconds(result.vocabularyMs ?? 0)}`);
+    `o200k_base, exact; ${formatBytes(result.bytesPerSecond)} of text a second; ${vocabularyWords(result.vocabularyMs ?? 0)}`);
   add("appendOne", "Storing one message", both, ({ count }) => `until it is safe on disk, ${formatNumber(count)} one after the other`);
   add("appendMany", "Storing many", (value) => `${value.toFixed(2)} ms a message`, () => `64 at a time, ${formatNumber(messages)} in all, searchable at once`);
   add("words", "Searching by words", both, ({ count }) => `ten hits, ${formatNumber(count)} questions`);
@@ -73,6 +73,9 @@ export function benchmarkRows(result: Partial<BenchmarkResult>): BenchmarkRow[] 
   add("longestPauseMs", "Longest pause of this page", milliseconds, () => "while all of this ran");
   return rows;
 }
+
+/** The race may have loaded it before. */
+const vocabularyWords = (value: number): string => (value < 2 ? "the vocabulary was there" : `the vocabulary was there after ${milliseconds(value)}`);
 
 /** As text, with where it was measured. */
 export function benchmarkText(result: Partial<BenchmarkResult>): string {

@@ -30,6 +30,7 @@ export function mountRace(root: HTMLElement, workspace: Workspace): void {
 }
 
 class RaceView {
+  readonly #root: HTMLElement;
   readonly #settings: RaceSettings = firstSettings();
   readonly #intro = element("p", { class: "race-intro" });
   readonly #progress = element("progress", { class: "race-progress", "aria-label": "Race", value: 0 });
@@ -52,7 +53,9 @@ class RaceView {
   #isDue = false;
 
   constructor(root: HTMLElement, workspace: Workspace) {
+    this.#root = root;
     this.#firstWords = new FirstWords(workspace, () => this.#due());
+    root.classList.add("race-waiting");
     const metrics = element("div", { class: "segmented", role: "group", "aria-label": "What the lines show" },
       ...(Object.keys(METRICS) as Metric[]).map((metric) => this.#metricButton(metric)));
     root.append(
@@ -136,6 +139,7 @@ class RaceView {
     const turns = run.engine[window].asked.length;
     if (turns < sample.answerTurn) return;
     this.#turn = Math.min(this.#turn, turns);
+    this.#root.classList.remove("race-waiting");
     const lanes = (this.#lanes ??= lanesOf(run, rule, window, sample.question));
     const sums = byLane((lane) => sumsOf(lanes[lane], run.answers, prices));
     const figures = byLane((lane) => this.#figures(run, lane, lanes[lane], sums[lane]));
