@@ -32,9 +32,8 @@ export class ExternalStore {
     return {
       durable: this.#storage.durable,
       get: (list, signal) => call(async () => {
-        const addresses = groups(list, 2).map(addressOf);
-        const records = await opened.get(addresses, { signal });
-        if (!Array.isArray(records) || records.length !== addresses.length) throw foreign();
+        const records = await opened.get(groups(list, 2).map(addressOf), { signal });
+        if (!Array.isArray(records)) throw foreign();
         return records.map((record: StoredRecord | null | undefined) => (record === null || record === undefined ? undefined : checked(record)));
       }),
       scan: ([store, lower, lowerOpen, upper, limit, reverse], signal) => call(async () => {

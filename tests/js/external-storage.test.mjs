@@ -1,0 +1,162 @@
+// A storage that the app brings, over the smallest one there can be: sorted lists in this process.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MemoryError, createMemory, externalStorage, isMemoryError } from "throughline";
+import { createMemoryClient } from "throughline/client";
+
+const code = (expected, more = () => true) => (error) => isMemoryError(error, expected) && more(error);
+
+function compare(one, other) {
+  for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
+    const [a, b] = [one[at], other[at]];
+    if (a === b) continue;
+    if (a === undefined || b === undefined) return a === undefined ? -1 : 1;
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+    return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+/** Records of one user, as the port asks for them. `before` is called in front of everything, and may throw. */
+function listStorage(before = () => {}) {
+  const users = new Map();
+  const calls = [];
+  const open = async (userId) => {
+    before("open");
+    if (!users.has(userId)) users.set(userId, []);
+    let list = users.get(userId);
+    const find = ({ store, key }) => list.find((each) => each.store === store && compare(each.key, key) === 0);
+    const isIn = ({ store, lower, lowerOpen, upper }) => (each) => {
+      const low = lower === undefined ? 1 : compare(each.key, lower);
+      return each.store === store && (lowerOpen ? low > 0 : low >= 0) && (upper === undefined || compare(each.key, upper) < 0);
+    };
+    const remove = (isGone) => {
+      list = list.filter((each) => !isGone(each));
+      users.set(userId, list);
+    };
+    const called = (name) => {
+      calls.push(name);
+      before(name);
+      list = users.get(userId) ?? list;
+    };
+    return {
+      get: async (addresses) => (called("get"), addresses.map((address) => find(address)?.record ?? null)),
+      scan: async ({ limit, reverse, ...range }) => {
+        called("scan");
+        const found = list.filter(isIn(range)).sort((one, other) => compare(one.key, other.key));
+        return (reverse ? found.reverse() : found).slice(0, limit);
+      },
+      count: async (range) => (called("count"), list.filter(isIn(range)).length),
+      commit: async ({ checks, deleteRanges, deletes, puts }) => {
+        called("commit");
+        if (!checks.every((check) => (find(check)?.record.body ?? null) === check.body)) return false;
+        for (const range of deleteRanges) remove(isIn(range));
+        for (const address of deletes) remove((each) => each === find(address));
+        for (const put of puts) {
+          remove((each) => each === find(put));
+          list.push(put);
+        }
+        return true;
+      },
+      destroy: async () => (called("destroy"), remove(() => true)),
+      close: () => calls.push("close"),
+    };
+  };
+  return { open, calls, users };
+}
+
+test("a memory works over it: what it stored is there for the next one, and it is closed with the memory", async () => {
+  const { open, calls } = listStorage();
+  const options = { userId: "alex", storage: externalStorage({ name: "lists", durable: true, open }), tokenizer: "estimate" };
+  const first = await createMemory(options);
+  const { id } = await first.conversations.create({ title: "Trip" });
+  const [{ durable }] = await first.append(id, { role: "user", content: "We fly on port 8471." });
+  assert.equal(durable, true);
+  assert.equal((await first.stats()).durable, true);
+  await first.close();
+  assert.equal(calls.filter((name) => name === "close").length, 1);
+  const second = await createMemory(options);
+  assert.deepEqual((await second.history(id)).map(({ content }) => content), ["We fly on port 8471."]);
+  assert.equal((await second.recall("port 8471")).length, 1);
+  await second.erase({ user: true });
+  await second.close();
+  const other = await createMemory({ ...options, userId: "bob" });
+  assert.deepEqual((await other.conversations.list()).items, []);
+  await other.close();
+});
+
+test("what it rejects with reaches the caller as it is, and of anything else only that it failed", async () => {
+  let thrown;
+  const { open } = listStorage((name) => {
+    if (name === "commit" && thrown !== undefined) throw thrown;
+  });
+  const memory = await createMemory({ storage: externalStorage({ name: "fails", durable: true, open }), tokenizer: "estimate" });
+  const { id } = await memory.conversations.create();
+  const append = () => memory.append(id, { role: "user", content: "hello" });
+  for (const expected of ["storage_unavailable", "storage_blocked", "storage_conflict", "storage_quota_exceeded", "storage_corrupt", "schema_too_new", "timeout"]) {
+    thrown = new MemoryError(expected, `It failed as ${expected}.`, { retryable: expected === "storage_unavailable" });
+    await assert.rejects(append(), code(expected, (error) => error.retryable === (expected === "storage_unavailable") && error.message === thrown.message), expected);
+  }
+  thrown = new Error("with the user's words");
+  await assert.rejects(append(), code("storage_unavailable", ({ message, cause }) => !message.includes("words") && cause === thrown));
+  thrown = undefined;
+  assert.equal((await append())[0].seq, 1);
+  await memory.close();
+});
+
+test("an answer of another form is refused and never taken for records", async () => {
+  for (const [name, answer] of [
+    ["get", []], ["get", "text"], ["get", [{ body: 1 }]], ["scan", null], ["scan", [{ key: ["a"], record: {} }]], ["scan", [{ key: "a", record: { body: "{}" } }]],
+    ["count", "many"], ["commit", undefined],
+  ]) {
+    const { open } = listStorage();
+    const wrong = async (userId) => ({ ...(await open(userId)), [name]: async () => answer });
+    const work = async () => {
+      const memory = await createMemory({ storage: externalStorage({ name: "wrong", durable: false, open: wrong }), tokenizer: "estimate" });
+      const { id } = await memory.conversations.create();
+      await memory.append(id, { role: "user", content: "hello" });
+      await memory.stats();
+    };
+    await assert.rejects(work(), (error) => isMemoryError(error) && ["storage_unavailable", "storage_corrupt"].includes(error.code), `${name} ${JSON.stringify(answer)}`);
+  }
+});
+
+test("its locks and its channel are used where it has them", async () => {
+  const { open } = listStorage();
+  const locks = [];
+  const channels = [];
+  const storage = externalStorage({
+    name: "held",
+    durable: true,
+    open,
+    tryLock: async (userId, lock) => (locks.push([userId, lock]), () => locks.push("released")),
+    channel: (name) => {
+      const channel = { name, said: [], onmessage: null, postMessage: (message) => channel.said.push(message), close: () => channel.said.push("closed") };
+      channels.push(channel);
+      return channel;
+    },
+  });
+  const memory = await createMemory({ userId: "alex", storage, tokenizer: "estimate", embedder: { id: "e", dimensions: 2, embed: (texts) => texts.map(() => [1, 0]) } });
+  const { id } = await memory.conversations.create();
+  const heard = new Promise((resolve) => memory.on("append", (event) => event.remote && resolve(event)));
+  await memory.append(id, { role: "user", content: "hello" });
+  await memory.settled();
+  assert.ok(locks.some((lock) => Array.isArray(lock) && lock[0] === "alex" && lock[1].endsWith(":work")) && locks.includes("released"));
+  assert.ok(channels[0].said.some(({ kind, conversationId }) => kind === "append" && conversationId === id));
+  assert.doesNotMatch(JSON.stringify(channels[0].said), /hello/);
+  channels[0].onmessage({ data: { kind: "append", conversationId: id } });
+  assert.equal((await heard).conversationId, id);
+  await memory.close();
+  assert.equal(channels[0].said.at(-1), "closed");
+});
+
+test("what cannot be a storage is told at once, and one of the app's own is not given to a worker", async () => {
+  const open = async () => ({});
+  for (const [options, message] of [[{ name: "", durable: true, open }, /name/], [{ name: "x", durable: 1, open }, /durable/], [{ name: "x", durable: true }, /open/]]) {
+    assert.throws(() => externalStorage(options), code("invalid_config", (error) => message.test(error.message)));
+  }
+  await assert.rejects(createMemory({ storage: { kind: "external", name: "x" } }), code("invalid_config"));
+  const storage = externalStorage({ name: "x", durable: true, open });
+  const worker = { postMessage() {}, addEventListener() {}, removeEventListener() {}, terminate() {} };
+  await assert.rejects(createMemoryClient(() => worker, { storage }), code("invalid_config", ({ message }) => message.includes("worker")));
+});
