@@ -148,9 +148,17 @@ function plainText(inline) {
 function sizeOf(path) {
   const bytes = readFileSync(path);
   if (path.endsWith(".png")) return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+  if (path.endsWith(".webp")) return sizeOfWebp(bytes, path);
   const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(bytes.toString("utf8")) ?? [];
   if (width === undefined) throw new Error(`${basename(path)} has no viewBox that begins with 0 0.`);
   return { width, height };
+}
+
+function sizeOfWebp(bytes, path) {
+  const kind = bytes.toString("latin1", 12, 16);
+  if (kind === "VP8X") return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+  if (kind === "VP8 ") return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+  throw new Error(`${basename(path)} is a kind of WebP whose size is not read here.`);
 }
 
 export { escapeHtml };
