@@ -302,6 +302,12 @@ test("who was called is counted: only the model, and only because it was turned 
   assert.match(await text("#foreign-requests"), /^0 requests/);
 });
 
+test("what a model said it took is added up", async () => {
+  await say("Is the port still free?");
+  await open("models");
+  await shows("#billed", /tiny\s*\d+\s*100\s*0\s*10/);
+});
+
 test("it opens without its server, and a newer version takes over as a whole", async () => {
   const site = join(folder, "site");
   cpSync(join(root, "www"), site, { recursive: true, filter: (path) => !/node_modules|\/src(\/|$)/.test(path) });

@@ -1,6 +1,7 @@
 /** From a question to its context and, where a model is on, to its answer. */
 
 import type { MessageStream } from "throughline";
+import type { ChatAnswer } from "throughline/openai";
 import { asDocuments, contentWith, type Attachment } from "./attachments.ts";
 import { messageLine, type ShownMessage } from "./message.ts";
 import { readSections } from "./receipt-view.ts";
@@ -119,7 +120,8 @@ async function answer(workspace: Workspace): Promise<void> {
   workspace.changed("inquiry");
   try {
     const system = context.system === "" ? [] : [{ role: "system", content: context.system }];
-    for await (const piece of model.stream([...system, ...context.messages], workspace.settings.reserve, signal)) {
+    const pieces = model.stream([...system, ...context.messages], workspace.settings.reserve, signal);
+    for await (const piece of pieces) {
       if (stream === undefined) {
         message.createdAt = new Date().toISOString();
         stream = await begin(workspace, inquiry, asked, message, signal);
@@ -129,6 +131,7 @@ async function answer(workspace: Workspace): Promise<void> {
       workspace.wrote(conversationId, stream.seq, { ...message });
     }
     await stream?.complete();
+    if (stream) report(workspace, conversationId, pieces);
   } catch (error) {
     if (stream === undefined) {
       inquiry.answer = null;
@@ -148,6 +151,15 @@ async function answer(workspace: Workspace): Promise<void> {
   inquiry.answer = "done";
   // Who is told that it is ready finds the answer whole.
   await workspace.catchUp();
+}
+
+/** What was billed is added up, and corrects how contexts for this model are counted. Nobody waits for it. */
+function report(workspace: Workspace, conversationId: string, { finished }: ChatAnswer): void {
+  void workspace.inBackground(async () => {
+    const { usage } = await finished;
+    await workspace.opened().reportUsage(conversationId, usage);
+    await workspace.refreshStats();
+  });
 }
 
 async function begin(workspace: Workspace, inquiry: Inquiry, asked: string, message: object, signal: AbortSignal): Promise<MessageStream> {

@@ -6,6 +6,7 @@ import { element, fill, button } from "./element.ts";
 import { embedderCard } from "./embedder-card.ts";
 import { serverCard } from "./server-card.ts";
 import { webLlmCard } from "./webllm-card.ts";
+import { formatNumber } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
 const WITHOUT_MODEL = ["Search by words and by meaning", "Context inside the budget, with its reasons", "Facts that you write down"];
@@ -24,7 +25,7 @@ export function modelsView(root: HTMLElement, workspace: Workspace): void {
     state,
     element("div", { class: "cards" }, serverCard(workspace, turnOn), builtInCard(turnOn), webLlmCard(turnOn), embedderCard(workspace)),
   );
-  workspace.subscribe(["model"], show);
+  workspace.subscribe(["model", "stats"], show);
   show();
 }
 
@@ -44,8 +45,22 @@ function stateOf(workspace: Workspace): HTMLElement[] {
     element("p", { class: "state on" }, `On: ${model.name}`),
     element("p", { class: "fine" }, where),
     abilities("Works", [...WITHOUT_MODEL, ...WITH_MODEL], "abilities"),
+    ...billed(workspace),
     element("div", { class: "actions" }, button("Turn it off", () => void workspace.attempt(() => use(workspace, null)), { id: "model-off" })),
   ];
+}
+
+/** What models took so far, as they said themselves. */
+function billed({ stats }: Workspace): HTMLElement[] {
+  const rows = stats?.usage ?? [];
+  if (rows.length === 0) return [];
+  const cells = (tag: "th" | "td", entries: readonly string[]): HTMLElement[] => entries.map((entry) => element(tag, tag === "th" ? { scope: "col" } : {}, entry));
+  return [element("table", { class: "sizes", id: "billed" },
+    element("caption", {}, "What the models said they took, here and in your other chats with them"),
+    element("thead", {}, element("tr", {}, ...cells("th", ["Model", "Answers", "Tokens in", "of them cached", "Tokens out", "Correction"]))),
+    element("tbody", {}, ...rows.map(({ cachedTokens, calls, correction, inputTokens, model, outputTokens }) =>
+      element("tr", {}, element("th", { scope: "row" }, model || "others"),
+        ...cells("td", [...[calls, inputTokens, cachedTokens, outputTokens].map(formatNumber), correction.toFixed(2)])))))];
 }
 
 function abilities(words: string, entries: readonly string[], className: string): HTMLElement {
