@@ -12,7 +12,10 @@ import { openPglite } from "./pglite.mjs";
 
 /** What happens to the next statements that match. */
 const faults = [];
-const { database, pool } = await openPglite((text) => {
+/** Whether each commit waited for the disk, by user. */
+const strictness = new Map();
+const { database, pool } = await openPglite((text, values) => {
+  if (text.includes("commit_records")) strictness.set(values[0], [...(strictness.get(values[0]) ?? []), values[4]]);
   const index = faults.findIndex(({ matches }) => matches.test(text));
   return index < 0 ? undefined : faults.splice(index, 1)[0].when;
 });
@@ -195,6 +198,22 @@ test("contexts, hits and summaries are those of the same messages in memory", as
   assert.ok(seen[0].summary.summarizedUntilSeq > 0, "there is a summary");
   assert.ok(seen[0].context.receipt.sections.some(({ name, items }) => name === "retrieved" && items.length > 0), "something was retrieved");
   await Promise.all(memories.map((memory) => memory.close()));
+});
+
+test("messages wait for the disk unless the app says otherwise, and then follow", async () => {
+  const stored = async (userId, policy) => {
+    const memory = await createMemory({ userId, storage, tokenizer: "estimate", policy });
+    const { id } = await memory.conversations.create();
+    strictness.delete(userId);
+    const [{ durable }] = await memory.append(id, { role: "user", content: "hello" });
+    const strict = strictness.get(userId);
+    await memory.flush();
+    const afterwards = strictness.get(userId).slice(strict.length);
+    await memory.close();
+    return { durable, strict, afterwards };
+  };
+  assert.deepEqual(await stored("strict", {}), { durable: true, strict: [true], afterwards: [true] });
+  assert.deepEqual(await stored("relaxed", { durability: "relaxed" }), { durable: false, strict: [false], afterwards: [true] });
 });
 
 test("a backup moves a user from a device to the server", async () => {
