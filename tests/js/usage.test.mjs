@@ -1,7 +1,7 @@
 // What a provider billed, through the facade: typed answers, refusals before anything is added, sums beside the figures.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMemory, isMemoryError, memoryStorage } from "throughline";
+import { countTokens, createMemory, isMemoryError, memoryStorage } from "throughline";
 
 const chat = Array.from({ length: 40 }, (_, number) => ({
   role: number % 2 ? "assistant" : "user",
@@ -75,4 +75,15 @@ test("where the tokenizer is the model's own there is nothing to learn, and for 
   assert.equal((await memory.reportUsage("c", { ...report, model: "claude-sonnet-4-5" })).lesson, "learned");
   assert.equal((await ask(memory)).receipt.tokens.exact, false);
   await memory.close();
+});
+
+test("a vocabulary that one memory has loaded is another's too, and that of countTokens", async () => {
+  const nowhere = { vocabularies: { o200k_base: new URL("./not-there.bin.gz", import.meta.url) } };
+  const first = await open({ tokenizer: "o200k_base" });
+  const second = await open({ tokenizer: "o200k_base", ...nowhere });
+  assert.equal((await ask(second)).receipt.tokens.exact, true);
+  assert.deepEqual(await countTokens("hello world", "o200k_base", nowhere), { tokens: 2, exact: true });
+  assert.equal((await countTokens("hello world", "cl100k_base", { vocabularies: { cl100k_base: nowhere.vocabularies.o200k_base } })).exact, false);
+  await first.close();
+  await second.close();
 });
