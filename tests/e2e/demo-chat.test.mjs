@@ -138,6 +138,7 @@ test("an answer is said to screen readers sentence by sentence, and stopping it 
 
 test("the keyboard goes from the last message's actions to those of the ones before", async () => {
   const at = () => page.evaluate(() => [document.activeElement.closest(".message")?.dataset.seq, document.activeElement.textContent]);
+  await page.locator(".message pre").first().focus();
   const tabbable = await page.locator('.message-actions button[tabindex="0"]').evaluateAll((all) => [...new Set(all.map((each) => each.closest(".message").dataset.seq))]);
   const last = await page.locator(".message").last().getAttribute("data-seq");
   assert.deepEqual(tabbable, [last], "one message's buttons are in the tab order");

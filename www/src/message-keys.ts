@@ -14,7 +14,8 @@ export function messageKeys(list: HTMLElement): () => void {
     chosen = message;
   };
   list.addEventListener("focusin", ({ target }) => {
-    if (target instanceof Element) choose(target.closest(".message") ?? chosen);
+    // Who goes by Tab through links and code comes to the last message's buttons all the same.
+    if (target instanceof Element && target.matches(".message, .message-actions button")) choose(target.closest(".message"));
   });
   list.addEventListener("keydown", (event) => {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
