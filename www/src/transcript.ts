@@ -33,6 +33,8 @@ export class Transcript {
   readonly #later = button("Later messages", () => this.#show(this.#from, this.#to + SHOWN_MORE), { class: "quiet more" });
   readonly #inquiry = element("div", { class: "inquiry-place" });
   #conversationId: string | null = null;
+  /** The message that was gone to last: messages are drawn anew with every change. */
+  #pointedAt: Destination | null = null;
   #shownInquiry: Inquiry | null = null;
   #isInquiryDue = false;
   #isGrowthDue = false;
@@ -69,9 +71,16 @@ export class Transcript {
     node.scrollIntoView({ block: "center" });
     node.focus({ preventScroll: true });
     for (const other of this.#list.querySelectorAll(".pointed-at")) other.classList.remove("pointed-at");
-    node.classList.add("pointed-at");
     const message = this.#workspace.messages[index];
-    if (message && marked.length > 0) updateMessage(node, message, marked);
+    this.#pointedAt = { marked, seq };
+    if (message) this.#point(node, message);
+  }
+
+  /** Points at a message, where it is the one. */
+  #point(node: HTMLElement, message: ShownMessage): void {
+    if (this.#pointedAt?.seq !== message.seq) return;
+    node.classList.add("pointed-at");
+    if (this.#pointedAt.marked.length > 0) updateMessage(node, message, this.#pointedAt.marked);
   }
 
   #messagesChanged(): void {
@@ -79,6 +88,7 @@ export class Transcript {
     const isOther = (current?.id ?? null) !== this.#conversationId || messages.length < this.#known;
     const isAtEnd = isOther || (this.#to === this.#known && this.#isNearEnd());
     const isEndShown = this.#to === this.#known;
+    if ((current?.id ?? null) !== this.#conversationId) this.#pointedAt = null;
     this.#conversationId = current?.id ?? null;
     this.#known = messages.length;
     if (messages.length === 0) {
@@ -210,7 +220,9 @@ export class Transcript {
   }
 
   #view(message: ShownMessage): HTMLElement {
-    return messageView(message, versionSwitch(this.#workspace, message.id), messageActions(this.#workspace, message));
+    const node = messageView(message, versionSwitch(this.#workspace, message.id), messageActions(this.#workspace, message));
+    this.#point(node, message);
+    return node;
   }
 }
 

@@ -7,7 +7,7 @@
 import { element } from "./element.js";
 
 /** Longest text shown at once, in characters; a button shows the rest. */
-export const SHOWN_CHARACTERS = 20_000;
+const SHOWN_CHARACTERS = 20_000;
 
 const DECEPTIVE =
   /[^\P{Cc}\n\r\t]|[\u061c\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]|[\u{e0000}-\u{e007f}]+/gu;
