@@ -15,7 +15,7 @@ import { setUp } from "../tests/integrations/setup.mjs";
 import {
   ROOT, Stop, ensureCargoDeny, ensureChromium, ensurePackages, ensureRust, ensureWasmBindgen, environment, main, run, say,
 } from "./toolchain.mjs";
-import { ensureDemoPackages } from "./www.mjs";
+import { bundleDemo, ensureDemoPackages } from "./www.mjs";
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const WASM_TARGET = "wasm32-unknown-unknown";
@@ -80,6 +80,8 @@ async function testBrowser() {
   await ensureAdapterLibraries();
   await ensureDocsPackages();
   await rustInBrowser(driver);
+  // Once, before the tests that serve it: those that run beside each other would bundle it under each other's feet.
+  await bundleDemo();
   await nodeTests("tests/e2e", { CHROME_PATH: browser });
   // Where strace is missing it is installed, or what needs it is left out with a word.
   const withStrace = await ensureStrace();
