@@ -106,7 +106,7 @@ test("a fact that the model found shows its quote, its trust and where it was sa
     return { facts: at === null ? [] : [{ fact: "Lives in Oslo", category: "identity", key: "home", confidence: 0.9, quote: "I live in Oslo", seq: Number(at[1]), kind: "statement", valid_days: null }] };
   };
   await turnOnModel(page, model.url);
-  assert.match(await text("#model-state"), /On: tiny.*runs on this device/s);
+  assert.match(await text("#model-state"), /On: tiny.*answers on this device/s);
   await say("I live in Oslo. Which port is free?");
   await open("memory");
   await page.waitForSelector('.fact:has-text("Lives in Oslo")');
@@ -262,6 +262,15 @@ test("plain chats become encrypted ones, which open with their passphrase only, 
   });
   assert.deepEqual(Object.values(await databases()), [true]);
   await open("privacy");
+  // What another tab writes meanwhile would be lost.
+  const tab = await page.context().newPage();
+  await tab.goto(server.url);
+  await ready(tab);
+  await page.click("#encrypt");
+  await typePassphrase(PASSPHRASE, PASSPHRASE);
+  await shows("#encryption-result", /Nothing was changed/);
+  assert.match(await text("#status"), /open in another tab/);
+  await tab.close();
   await page.click("#encrypt");
   await typePassphrase(PASSPHRASE, PASSPHRASE);
   await shows("#encryption-state", /Encrypted with your passphrase/);

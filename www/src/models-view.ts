@@ -40,7 +40,7 @@ async function use(workspace: Workspace, model: ChatModel | null): Promise<void>
 function stateOf(workspace: Workspace): HTMLElement[] {
   const { model } = workspace;
   if (!model) return [element("p", { class: "state off" }, "No model is on"), abilities("Works without one", WITHOUT_MODEL, "abilities"), abilities("Off until you turn one on", WITH_MODEL, "abilities off")];
-  const where = model.destination === "local" ? `It runs on this device (${model.place}): nothing that you ask leaves it.` : `What you ask, and what the context brings along, is sent to ${model.place}.`;
+  const where = model.destination === "local" ? `It answers on this device (${model.place}): the page sends what you ask nowhere else.` : `What you ask, and what the context brings along, is sent to ${model.place}.`;
   return [
     element("p", { class: "state on" }, `On: ${model.name}`),
     element("p", { class: "fine" }, where),
