@@ -177,6 +177,60 @@ fn one_that_cannot_be_stored_does_not_take_others_along() {
     });
 }
 
+/// Seed 1227 of the simulation: a write that was carried out, and its answer lost.
+#[test]
+fn after_a_shared_write_in_doubt_each_is_stored_once_and_told_so_or_refused() {
+    block_on(async {
+        let (store, world, engine) = slow().await;
+        let named = |number: usize| message_with_id(&format!("m{number}"), "user", &format!("number {number}"));
+        let call = |number: usize, call: Option<&str>, streaming: bool, raw: String| {
+            let call = call.map(str::to_owned);
+            Box::pin(engine.append(AppendRequest {
+                call,
+                streaming,
+                ..append(if number == 0 { "b" } else { "a" }, vec![raw])
+            }))
+        };
+        let mut calls = vec![
+            call(0, None, false, named(0)),
+            call(1, None, false, named(1)),
+            call(2, None, true, named(2)),
+            call(3, Some("three"), false, message("user", "number 3")),
+            call(4, None, false, message("user", "number 4")),
+            call(5, Some("five"), true, named(5)),
+        ];
+        assert!(calls.iter_mut().all(|call| call.as_mut().now_or_never().is_none()));
+        calls.remove(0).await.unwrap();
+        store.script_commits([Fault::FailAfter(Code::StorageUnavailable)]);
+        let stored = join_all(calls).await;
+        let codes: Vec<Option<Code>> = stored.iter().map(|one| one.as_ref().err().map(|error| error.code)).collect();
+        let doubtful = Some(Code::StorageUnavailable);
+        assert_eq!(codes, [None, doubtful, None, doubtful, None]);
+        for engine in [&engine, &world.open().await] {
+            let texts = engine.history("a", None, None, None).await.unwrap().join(" ");
+            assert!((1..6).all(|number| texts.matches(&format!("number {number}")).count() == 1), "{texts}");
+        }
+    });
+}
+
+#[test]
+fn where_another_tab_holds_the_storage_all_that_wait_together_are_told_at_once() {
+    block_on(async {
+        let (store, _world, engine) = slow().await;
+        let say = |number: usize| engine.append(append("a", vec![message("user", &format!("number {number}"))]));
+        let mut calls: Vec<_> = (0..9).map(|number| Box::pin(say(number))).collect();
+        assert!(calls.iter_mut().all(|call| call.as_mut().now_or_never().is_none()));
+        calls.remove(0).await.unwrap();
+        let before = store.commits().len();
+        store.fail_next_commits(99, Code::StorageBlocked);
+        let codes: Vec<_> = join_all(calls).await.into_iter().map(|one| one.unwrap_err().code).collect();
+        assert_eq!(codes, [Code::StorageBlocked; 8]);
+        assert_eq!(store.commits().len() - before, 1, "each try would wait for seconds");
+        store.heal();
+        assert_eq!(say(9).await.unwrap()[0].seq, 2);
+    });
+}
+
 #[test]
 fn whoever_is_given_up_does_not_take_others_along() {
     block_on(async {

@@ -13,8 +13,8 @@ use std::pin::pin;
 use std::rc::Rc;
 use throughline::Code;
 use throughline::engine::{
-    AppendRequest, BackupPart, BackupRequest, ConsentRequest, EditRequest, Engine, FactFilter, NewFact, RemoveRequest,
-    RestoreRequest, RestoreStep, Restored,
+    AppendRequest, BackupPart, BackupRequest, ConsentRequest, EditRequest, Engine, EraseRequest, FactFilter, NewFact,
+    RemoveRequest, RestoreRequest, RestoreStep, Restored,
 };
 use throughline::error::Result;
 use throughline::key;
@@ -22,7 +22,7 @@ use throughline::ports::Locks;
 use throughline::records::{FactStatus, Trust};
 use throughline::store::faulty::{Fault, FaultyStore};
 use throughline::store::memory::MemoryStore;
-use throughline::store::{Commit, Query, Record, Store};
+use throughline::store::{Commit, Query, Record, Storage, Store};
 
 /// Every line of a backup, and how many records could not be read.
 async fn exported(engine: &Engine) -> (Vec<String>, usize) {
@@ -66,6 +66,17 @@ async fn restored(engine: &Engine, lines: &[String], trusted: bool) -> Result<Re
         engine.restore(step(RestoreStep::Abort, Vec::new())).await?;
     }
     outcome
+}
+
+/// As the user's own file, with what was erased here.
+async fn brought_back(engine: &Engine, lines: &[String]) -> Result<Restored> {
+    let values: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let conversations = values.iter().filter(|value| value.get("conversation").is_some()).count() as u32;
+    let begin =
+        RestoreRequest { conversations, trusted: true, bring_back: true, ..step(RestoreStep::Begin, Vec::new()) };
+    engine.restore(begin).await?;
+    engine.restore(step(RestoreStep::Records, values)).await?;
+    engine.restore(step(RestoreStep::Commit, Vec::new())).await
 }
 
 async fn try_restore(engine: &Engine, values: Vec<Value>, trusted: bool) -> Result<Restored> {
@@ -214,8 +225,90 @@ fn what_went_on_on_both_sides_is_kept_side_by_side() {
             .await
             .unwrap();
         let report = restored(&target, &theirs, true).await.unwrap();
-        assert_eq!(report.messages, 0);
+        assert_eq!((report.messages, report.erased_messages), (0, 1));
     });
+}
+
+#[test]
+fn what_was_erased_comes_back_only_where_the_user_says_so() {
+    block_on(async {
+        let world = World::default();
+        let engine = world.open().await;
+        for id in ["erased", "removed", "diverged"] {
+            conversation(&engine, id).await;
+            let messages =
+                (0..4).map(|number| message_with_id(&format!("m{number}"), "user", &format!("{id} {number}")));
+            engine.append(append(id, messages.collect())).await.unwrap();
+        }
+        engine.add_fact(NewFact { fact: "User likes tea".into(), ..NewFact::default() }).await.unwrap();
+        let (mut lines, _) = exported(&engine).await;
+        // One that a message shows which will be erased, and another that one shows which stays.
+        lines.extend([
+            extracted_fact(2, "User plays chess", "erased", 2),
+            extracted_fact(3, "User sails", "diverged", 1),
+        ]);
+        lines.extend([fact_source(2, "erased", 2), fact_source(2, "removed", 3), fact_source(3, "diverged", 1)]);
+        engine.delete_conversation("erased").await.unwrap();
+        let removed = |id: &str, message_id: &str| RemoveRequest {
+            conversation_id: id.into(),
+            message_id: message_id.into(),
+            descendants: false,
+        };
+        engine.remove(removed("removed", "m2")).await.unwrap();
+        engine.remove(removed("diverged", "m3")).await.unwrap();
+        // In another file messages have other places: ids tell what was removed.
+        let moved = |line: &String| line.replace("diverged 0", "diverged, and edited by hand");
+        for lines in [lines.clone(), lines.iter().map(moved).collect()] {
+            let engine = world.open().await;
+            let report = restored(&engine, &lines, true).await.unwrap();
+            assert_eq!((report.imported, report.erased_conversations, report.erased_messages), (0, 1, 2));
+            let said: Vec<String> = all_messages(&engine).await;
+            for gone in ["erased ", "removed 2", "diverged 3"] {
+                assert!(!said.iter().any(|raw| raw.contains(gone)), "{gone} in {said:?}");
+            }
+            let facts = engine.list_facts(FactFilter::default()).await.unwrap();
+            let facts: Vec<&str> = facts.iter().map(|fact| fact.fact.as_str()).collect();
+            assert!(!facts.contains(&"User plays chess") && facts.contains(&"User sails"), "{facts:?}");
+        }
+        world.clock.advance(1.0);
+        // Another one of the same id is no part of what was erased.
+        conversation(&engine, "erased").await;
+        engine.append(append("erased", vec![message_with_id("m0", "user", "anew")])).await.unwrap();
+        assert_eq!(restored(&engine, &lines, true).await.unwrap().erased_conversations, 1);
+        assert_eq!(engine.history("erased", None, None, None).await.unwrap().len(), 1);
+        engine.delete_conversation("erased").await.unwrap();
+        let report = brought_back(&engine, &lines).await.unwrap();
+        assert_eq!((report.imported, report.messages, report.erased_messages), (1, 6, 0));
+        assert_eq!(engine.history("erased", None, None, None).await.unwrap().len(), 4);
+        // From now on it is here, and erased things of it stay away as before.
+        engine.remove(removed("erased", "m1")).await.unwrap();
+        let report = restored(&engine, &lines, true).await.unwrap();
+        assert_eq!((report.messages, report.erased_conversations, report.erased_messages), (0, 0, 1));
+        // Who erases everything begins anew.
+        engine.erase(EraseRequest { user: true, ..EraseRequest::default() }).await.unwrap();
+        assert_eq!(restored(&engine, &lines, true).await.unwrap().imported, 3);
+    });
+}
+
+fn extracted_fact(number: u32, text: &str, id: &str, seq: u32) -> String {
+    let source = json!({ "type": "chat", "conversationId": id, "seq": seq, "quote": "It says so" });
+    json!({ "fact": { "id": format!("f{number}"), "subject": "user", "category": "preference", "fact": text,
+        "confidence": 0.9, "trust": "user_stated", "status": "active", "source": source, "pinned": false,
+        "fingerprint": "0123456789abcdef", "accessCount": 0, "createdAt": 1.0, "updatedAt": 1.0 } })
+    .to_string()
+}
+
+fn fact_source(number: u32, id: &str, seq: u32) -> String {
+    json!({ "factSource": { "factId": format!("f{number}"), "conversationId": id, "seq": seq } }).to_string()
+}
+
+async fn all_messages(engine: &Engine) -> Vec<String> {
+    let mut said = Vec::new();
+    for item in engine.list_conversations(None, None).await.unwrap().items {
+        let entries = engine.history_of_all_branches(&item.id, None, None, None).await.unwrap();
+        said.extend(entries.into_iter().map(|entry| entry.message));
+    }
+    said
 }
 
 #[test]
@@ -325,6 +418,39 @@ fn every_failing_write_leaves_nothing() {
     });
 }
 
+/// Seed 387 of the simulation: what an import shows was on disk, and reading it failed.
+#[test]
+fn an_import_is_seen_whatever_reading_fails_behind_it() {
+    block_on(async {
+        let (_world, engine) = filled().await;
+        let (lines, _) = exported(&engine).await;
+        let mut failed = 0;
+        for at in 0..24 {
+            let store = FaultyStore::new(MemoryStore::default());
+            let shared = store.clone();
+            let world = World { storage: Rc::new(move || Rc::new(shared.clone())), ..World::default() };
+            let target = world.open().await;
+            let values: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let conversations = values.iter().filter(|value| value.get("conversation").is_some()).count() as u32;
+            let begin = RestoreRequest { conversations, trusted: true, ..step(RestoreStep::Begin, Vec::new()) };
+            target.restore(begin).await.unwrap();
+            target.restore(step(RestoreStep::Records, values)).await.unwrap();
+            store.script_reads(
+                std::iter::repeat_n(Fault::Pass, at).chain([Fault::FailBefore(Code::StorageUnavailable)]),
+            );
+            let is_told = target.restore(step(RestoreStep::Commit, Vec::new())).await.is_ok();
+            store.heal();
+            let stored = store.inner().scan(Query::prefix(Store::Conversations, key![])).await.unwrap().len();
+            assert_eq!(is_told, stored > 0, "reading {at}");
+            failed += usize::from(!is_told);
+            // Whatever this tab writes next.
+            conversation(&target, "next").await;
+            assert_eq!(target.list_conversations(None, None).await.unwrap().items.len(), stored + 1, "reading {at}");
+        }
+        assert!((1..24).contains(&failed), "{failed}");
+    });
+}
+
 #[test]
 fn a_crash_leaves_nothing_that_the_next_opening_does_not_sweep() {
     block_on(async {
@@ -409,7 +535,7 @@ fn an_erasure_ends_the_import_and_is_told_to_the_export() {
             .await
             .unwrap();
         target.restore(step(RestoreStep::Records, values[..4].to_vec())).await.unwrap();
-        tab.erase(throughline::engine::EraseRequest { user: true, ..Default::default() }).await.unwrap();
+        tab.erase(EraseRequest { user: true, ..Default::default() }).await.unwrap();
         let refused = target.restore(step(RestoreStep::Records, values[4..6].to_vec())).await.unwrap_err();
         assert_eq!(refused.code, Code::StorageConflict);
         target.restore(step(RestoreStep::Abort, Vec::new())).await.unwrap();
@@ -419,10 +545,7 @@ fn an_erasure_ends_the_import_and_is_told_to_the_export() {
         let before = engine.backup(check()).await.unwrap();
         engine.delete_conversation("empty").await.unwrap();
         let between = engine.backup(check()).await.unwrap();
-        engine
-            .erase(throughline::engine::EraseRequest { fact_id: Some("f1".into()), ..Default::default() })
-            .await
-            .unwrap();
+        engine.erase(EraseRequest { fact_id: Some("f1".into()), ..Default::default() }).await.unwrap();
         let after = engine.backup(check()).await.unwrap();
         assert!(before.removals != between.removals && between.fact_version != after.fact_version);
     });

@@ -300,6 +300,44 @@ fn verifying_finds_text_that_was_changed() {
     });
 }
 
+/// The text that is searched and shown stands beside the object that the app gave.
+#[test]
+fn a_changed_bit_of_a_visible_text_is_mended_from_what_the_app_gave() {
+    now(async {
+        let (store, mark) = filled().await;
+        let key = key!["b", 9_u32];
+        let found = store.get(vec![(Store::Messages, key.clone())]).await.expect("reads").pop().flatten();
+        let whole = found.expect("is there").body;
+        for (was, is) in [
+            (r#""text":"message 8"#, r#""text":"massage 8"#),
+            (r#""role":"user""#, r#""role":"tool""#),
+            (r#""opensGroup":true"#, r#""opensGroup":false"#),
+        ] {
+            assert!(whole.contains(was), "{whole}");
+            let store = copy(&store, |_, _| true).await;
+            put(&store, Store::Messages, key.clone(), &whole.replace(was, is)).await;
+            let (engine, damage) = opened(&store, &[&mark]).await;
+            assert_eq!(damage, None);
+            assert_eq!(engine.verify().await.expect("reads"), None, "nothing is lost by {is}");
+            let recalled = serde_json::json!({ "query": "message 8 of b", "conversationId": "b" });
+            let groups = engine.recall(serde_json::from_value(recalled).expect("is a search")).await.expect("reads");
+            let hit = groups.iter().flat_map(|group| &group.hits).next().expect("is found");
+            assert_eq!(hit.seq, 9, "{is}");
+            // What is written over it is whole again.
+            let remove =
+                RemoveRequest { conversation_id: "b".into(), message_id: "seq:8".into(), ..RemoveRequest::default() };
+            engine.remove(remove).await.expect("removes");
+            let found = store.get(vec![(Store::Messages, key.clone())]).await.expect("reads").pop().flatten();
+            assert!(found.expect("is there").body.contains(was));
+        }
+        // What is nowhere else cannot be mended, but is told.
+        put(&store, Store::Messages, key.clone(), &whole.replace(r#""parentSeq":8"#, r#""parentSeq":0"#)).await;
+        let (engine, _) = opened(&store, &[&mark]).await;
+        let damage = engine.verify().await.expect("reads").expect("is found");
+        assert_eq!((damage.kind, damage.unreadable.messages), (DamageKind::Damaged, 1));
+    });
+}
+
 #[test]
 fn a_conversation_whose_record_is_gone_comes_back_from_its_messages() {
     now(async {

@@ -17,6 +17,8 @@ interface Restored {
   unchanged: number;
   messages: number;
   facts: number;
+  erasedConversations: number;
+  erasedMessages: number;
   conversations: string[];
 }
 
@@ -25,7 +27,7 @@ type Tell = (progress: ImportProgress) => void;
 
 /** Imports one backup file. The caller holds the lock of imports. */
 export async function restoreBackup(session: Session, { name, blob }: { name: string; blob: Blob }, options: ImportOptions, tell: Tell): Promise<ImportReport> {
-  const { passphrase, maxBytes = MAX_EXPANDED_BYTES, signal } = options;
+  const { passphrase, maxBytes = MAX_EXPANDED_BYTES, bringBack = false, signal } = options;
   const file: BackupFile = { name, blob, passphrase, maxBytes };
   // Only who knows the passphrase can have made or changed an encrypted file.
   const trusted = options.trusted ?? (await isEncrypted(blob));
@@ -34,11 +36,13 @@ export async function restoreBackup(session: Session, { name, blob }: { name: st
   };
   const conversations = await scanned(file, unlessAborted, tell);
   try {
-    await call(session, { step: "begin", conversations, trusted });
+    await call(session, { step: "begin", conversations, trusted, bringBack });
     const skipped = await handedOver(session, file, unlessAborted, tell);
     unlessAborted();
     const restored = await call(session, { step: "commit" });
-    const { imported, updated, unchanged, messages, facts } = restored;
+    const { imported, updated, unchanged, messages, facts, erasedConversations, erasedMessages } = restored;
+    if (erasedConversations > 0) skipped.push(erased(name, `${erasedConversations} conversations`));
+    if (erasedMessages > 0) skipped.push(erased(name, `${erasedMessages} messages of other conversations`));
     return { source: "throughline", imported, updated, unchanged, conversations: restored.conversations, messages, facts, skipped };
   } catch (error) {
     // What this cannot remove, the next opening of the store does.
@@ -92,6 +96,11 @@ async function handedOver(session: Session, file: BackupFile, unlessAborted: () 
 function lost(value: unknown): ImportSkipped {
   const { where } = (value ?? {}) as { where?: unknown };
   return { where: typeof where === "string" ? where : "", reason: "lost", message: "The backup was made of a damaged store: this could not be read then." };
+}
+
+/** What the user does not want back. */
+function erased(where: string, what: string): ImportSkipped {
+  return { where, reason: "erased", message: `The user erased ${what} of this backup: import it with bringBack to have them again.` };
 }
 
 async function call(session: Session, request: object): Promise<Restored> {

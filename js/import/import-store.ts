@@ -7,7 +7,7 @@
 
 import { isMemoryError } from "../errors.js";
 import type { Method, Session } from "../session.js";
-import type { ImportReport, ImportSkipReason } from "../types.js";
+import type { ImportOptions, ImportReport, ImportSkipReason } from "../types.js";
 import type { ImportedMessage } from "./conversation.js";
 import { saidHash } from "./conversation.js";
 import type { ConversationHead, ImportSink } from "./import-reader.js";
@@ -27,6 +27,8 @@ interface Current {
   /** Messages that were there before. */
   before: number;
   added: number;
+  /** Messages that the user removed, and that stay away. */
+  erased: number;
   /**
    * Whether the active branch is the export's. Not where the chat was continued here: what comes in then is beside that.
    */
@@ -43,14 +45,16 @@ export class ImportStore implements ImportSink {
   readonly report: ImportReport = { source: null, imported: 0, updated: 0, unchanged: 0, conversations: [], messages: 0, facts: 0, skipped: [] };
   readonly #session: Session;
   readonly #projectId: string | undefined;
+  readonly #bringBack: boolean;
   readonly #onProgress: ImportSink["progress"];
   #current: Current | undefined;
   /** How often everything had been erased when the import began: once it is more, nothing new is made. */
   #erasures: unknown;
 
-  constructor(session: Session, projectId: string | undefined, onProgress: ImportSink["progress"]) {
+  constructor(session: Session, { projectId, bringBack = false }: ImportOptions, onProgress: ImportSink["progress"]) {
     this.#session = session;
     this.#projectId = projectId;
+    this.#bringBack = bringBack;
     this.#onProgress = onProgress;
   }
 
@@ -69,16 +73,13 @@ export class ImportStore implements ImportSink {
 
   async begin(head: ConversationHead): Promise<boolean> {
     const known = await this.#find(head.id);
-    if (known !== undefined && known.importHash === head.contentHash) {
+    if (known !== undefined && known.importHash === head.contentHash && !this.#bringBack) {
       this.report.unchanged += 1;
       return false;
     }
-    const current: Current = { head, isNew: known === undefined, before: known?.messageCount ?? 0, added: 0, activates: true, renamed: new Map(), stored: undefined };
+    const current: Current = { head, isNew: known === undefined, before: known?.messageCount ?? 0, added: 0, erased: 0, activates: true, renamed: new Map(), stored: undefined };
     this.#current = current;
-    if (known === undefined) {
-      await this.#create(head);
-      return true;
-    }
+    if (known === undefined) return this.#create(head);
     return this.#unlessGone(current, async () => {
       if (known.remember && !head.remember) await this.#call("updateConversation", { id: head.id, remember: false });
       current.activates = await this.#isShown(head);
@@ -102,7 +103,7 @@ export class ImportStore implements ImportSink {
   async end(): Promise<void> {
     const current = this.#current;
     if (current === undefined) return;
-    const { head, isNew, added } = current;
+    const { head, isNew, added, erased } = current;
     const isThere = await this.#unlessGone(current, async () => {
       if (added > 0 && !isNew && current.activates) await this.#activate(current);
       // Last of all: without the hash the conversation is not whole.
@@ -115,6 +116,7 @@ export class ImportStore implements ImportSink {
     else if (added > 0) this.report.updated += 1;
     else this.report.unchanged += 1;
     if (isNew || added > 0) this.report.conversations.push(head.id);
+    if (erased > 0) this.skip(head.where, "erased", `The user removed ${erased} messages of this conversation: import it with bringBack to have them again.`);
   }
 
   /** The import ends early: a conversation that is not whole and was not there before goes. */
@@ -156,10 +158,20 @@ export class ImportStore implements ImportSink {
     }
   }
 
-  async #create({ id, title, remember, source, createdAt }: ConversationHead): Promise<void> {
+  /** False where the user erased the conversation: it is left out. */
+  async #create({ id, title, remember, source, createdAt, where }: ConversationHead): Promise<boolean> {
     const known = { title, projectId: this.#projectId, createdAt };
     const given = Object.entries(known).filter(([, value]) => value !== undefined);
-    await this.#call("createConversation", { id, remember, source, erasures: this.#erasures, ...Object.fromEntries(given) });
+    const imported = { erasures: this.#erasures, bringBack: this.#bringBack };
+    try {
+      await this.#call("createConversation", { id, remember, source, ...imported, ...Object.fromEntries(given) });
+      return true;
+    } catch (error) {
+      if (!isMemoryError(error, "conflict") || (await this.#find(id)) !== undefined) throw error;
+      this.#current = undefined;
+      this.skip(where, "erased", "The user erased this conversation: import it with bringBack to have it again.");
+      return false;
+    }
   }
 
   async #append(current: Current, messages: readonly ImportedMessage[]): Promise<void> {
@@ -196,7 +208,9 @@ export class ImportStore implements ImportSink {
       parentIds: messages.map(({ parentId }) => parentId),
       activate: activates && messages.every(({ isActive }) => isActive),
       imported: true,
-    }, true)) as { seq: number }[];
+      bringBack: this.#bringBack,
+    }, true)) as { seq: number; erased?: boolean }[];
+    current.erased += appended.filter(({ erased }) => erased).length;
     current.added += appended.filter(({ seq }) => seq > before + current.added).length;
   }
 

@@ -48,9 +48,9 @@ async function importBackup(session: Session, file: GivenFile, options: ImportOp
 }
 
 async function importGiven(session: Session, files: GivenFile[], read: ReadOptions, options: ImportOptions): Promise<ImportReport> {
-  const { onProgress, projectId, signal } = options;
+  const { onProgress, signal } = options;
   const progress = progressOf(onProgress, () => store.report);
-  const store = new ImportStore(session, projectId, progress);
+  const store = new ImportStore(session, options, progress);
   const guarded = abortable(store, signal);
   try {
     await store.open();
@@ -70,13 +70,14 @@ async function importGiven(session: Session, files: GivenFile[], read: ReadOptio
 }
 
 function checked(options: ImportOptions): ImportOptions {
-  const { source, maxBytes, onProgress, projectId, worker, passphrase, trusted } = options;
+  const { source, maxBytes, onProgress, projectId, worker, passphrase, trusted, bringBack } = options;
   const refuse = (what: string): MemoryError => new MemoryError("invalid_argument", `import: ${what}`);
   if (source !== undefined && !SOURCES.has(source)) throw refuse(`options.source must be one of ${[...SOURCES].join(", ")}.`);
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0)) throw refuse("options.maxBytes must be a whole number from 1.");
   if (onProgress !== undefined && typeof onProgress !== "function") throw refuse("options.onProgress must be a function.");
   if (passphrase !== undefined && (typeof passphrase !== "string" || passphrase === "")) throw refuse("options.passphrase must be a text that is not empty.");
   if (trusted !== undefined && typeof trusted !== "boolean") throw refuse("options.trusted must be true or false.");
+  if (bringBack !== undefined && typeof bringBack !== "boolean") throw refuse("options.bringBack must be true or false.");
   if (projectId !== undefined && (typeof projectId !== "string" || projectId === "")) throw refuse("options.projectId must be a text that is not empty.");
   if (worker !== undefined && typeof worker !== "boolean" && typeof worker !== "function") throw refuse("options.worker must be true, false or a function that makes a worker.");
   return options;

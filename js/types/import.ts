@@ -49,6 +49,11 @@ export interface ImportOptions extends CallOptions {
    * or changed it; false for others, since anybody can. Of a file that somebody else gave, with its passphrase, say false.
    */
   trusted?: boolean;
+  /**
+   * True: what the user erased comes in all the same, conversations whole, messages as a branch of theirs. Default false: it
+   * is left out, and told in `skipped`. To be said only where the user wants that.
+   */
+  bringBack?: boolean;
   /** Most bytes of JSON or HTML after unpacking, all files together, from 1. Default 268,435,456 (256 MB). */
   maxBytes?: number;
 }
@@ -78,6 +83,7 @@ export interface ImportProgress {
  * | `invalid_json` | this entry is not JSON |
  * | `not_a_conversation` | this entry has not the shape of a conversation of its app |
  * | `empty` | this conversation has no message that says anything |
+ * | `erased` | the user erased this conversation, or messages of it; `bringBack` imports them all the same |
  * | `lost` | a backup does not have it, since it could not be read when the backup was made |
  * | `rejected` | the engine refused a message of this conversation, e.g. one beyond `policy.limits.messageBytes`, or it was deleted meanwhile |
  */
@@ -88,6 +94,7 @@ export type ImportSkipReason =
   | "invalid_json"
   | "not_a_conversation"
   | "empty"
+  | "erased"
   | "lost"
   | "rejected";
 

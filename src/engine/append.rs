@@ -6,7 +6,7 @@ use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
 use super::path_change::{Invalidated, PathChange};
 use super::state::Conversation;
-use super::stored::{Stored, content_hash, decode, encode_plain};
+use super::stored::{Stored, content_hash, decode, encode, encode_plain};
 use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice};
 use crate::json_reader::{Fields, FromFields};
@@ -43,6 +43,8 @@ pub struct AppendRequest {
     /// For imports: the messages are older than the call. Nothing of them is sent to a language model by itself, the
     /// conversation's `updatedAt` follows their times, and the write does not wait for the disk.
     pub imported: bool,
+    /// For imports: they are stored even where the user removed them.
+    pub bring_back: bool,
     /// They stay on this device: no model elsewhere is shown them, nor what is answered to them in the same turn. False by
     /// default.
     pub local_only: bool,
@@ -65,6 +67,7 @@ impl FromFields for AppendRequest {
             parent_ids: fields.take("parentIds"),
             activate: fields.take("activate"),
             imported: fields.take_or("imported", false),
+            bring_back: fields.take_or("bringBack", false),
             local_only: fields.take_or("localOnly", false),
             streaming: fields.take_or("streaming", false),
             call: fields.take("call"),
@@ -83,6 +86,9 @@ pub struct Appended {
     /// True: on disk, as far as the platform can promise. False: the storage does not outlive the process, or, as the
     /// message was imported or `policy.durability` is relaxed, it is on disk after the next `flush`.
     pub durable: bool,
+    /// It was not stored: the user removed it, and an import does not bring it back. `seq` is that of the message before it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
 }
 
 /// A stored message as the app reads it.
@@ -152,8 +158,7 @@ impl Engine {
         let _turn = entering.await;
         self.ensure_open()?;
         self.overtaken.set(0);
-        // Where it fails for all, each is told its own reason below.
-        let _ = self.append_together(standing.ticket()).await;
+        self.append_together(standing.ticket()).await;
         let Work { request, mut prepared } = match standing.leave() {
             Ok(work) => work,
             Err(answer) => return answer,
@@ -227,7 +232,7 @@ impl Engine {
             content_hash: content_hash(raw),
             created_at: message.created_at_ms.unwrap_or(f64::NAN),
             normalized: message.normalized,
-            opens_group: message.opens_group() && message.result_ids().next().is_none(),
+            opens_group: opens_group(&message),
             imported: false,
             removed: false,
             local_only: false,
@@ -406,12 +411,14 @@ impl Engine {
                 if request.parent_id.is_some() {
                     previous = located.seq;
                 }
-                appended.push(Appended { id: message.record.id.clone(), seq: located.seq, durable });
+                // Only what was removed has no hash.
+                let erased = located.content_hash.is_empty();
+                appended.push(Appended { id: message.record.id.clone(), seq: located.seq, durable, erased });
                 stored_at = stored_at.map(|next| next.max(located.seq.saturating_add(1)));
                 continue;
             }
             if let Some(seq) = stored_at {
-                appended.push(Appended { id: given_id(seq), seq, durable });
+                appended.push(Appended { id: given_id(seq), seq, durable, erased: false });
                 stored_at = Some(seq.saturating_add(1));
                 continue;
             }
@@ -433,7 +440,7 @@ impl Engine {
             previous = seq;
             let located = MessageIdRecord { seq, content_hash: message.record.content_hash.clone() };
             known.insert(message.record.id.clone(), located);
-            appended.push(Appended { id: message.record.id.clone(), seq, durable });
+            appended.push(Appended { id: message.record.id.clone(), seq, durable, erased: false });
             fresh.push(index);
         }
         if request.imported {
@@ -498,7 +505,7 @@ impl Engine {
         // An edit needs all of the conversation, which it has just read.
         let afresh = edited.is_none() && self.overtaken.get() > 0;
         let mut known = self.located_ids(&request.conversation_id, &ids, afresh).await?;
-        if request.imported {
+        if request.imported && !request.bring_back {
             self.locate_removed(&request.conversation_id, &ids, &mut known).await?;
         }
         Ok(known)
@@ -515,6 +522,10 @@ impl Engine {
         let missing: Vec<&str> = ids.iter().copied().filter(|own| !known.contains_key(*own)).collect();
         let hidden: Vec<String> = missing.iter().map(|own| removed_id(own)).collect();
         let removed = self.located_ids(id, &hidden.iter().map(String::as_str).collect::<Vec<_>>(), false).await?;
+        if !removed.is_empty() {
+            // Which messages are there still is known of what is loaded.
+            self.refresh(id).await?;
+        }
         let state = self.state.borrow();
         let stays =
             |seq: Seq| state.conversation(id).and_then(|found| found.message(seq)).is_some_and(|one| !one.is_removed);
@@ -656,9 +667,14 @@ pub(super) fn put_messages(
     }
     for index in fresh {
         let record = &prepared[*index].record;
-        commit.puts.push((Store::Messages, key![id, record.seq], encode_plain(record)?));
+        commit.puts.push((Store::Messages, key![id, record.seq], encode(record)?));
     }
     Ok(())
+}
+
+/// Whether a message begins a turn: it says something, and answers no tool call.
+pub(super) fn opens_group(message: &Message) -> bool {
+    message.opens_group() && message.result_ids().next().is_none()
 }
 
 /// Whether a message's text may become the title: titles go wherever a conversation's messages do.
@@ -673,7 +689,7 @@ fn call_id(call: &str) -> String {
 /// How the marks of removed messages begin.
 pub(super) const REMOVED_PREFIX: &str = "removed:";
 
-/// Under this a removed message of an import is known: a hash of its id.
+/// Under this a removed message is known to imports: a hash of its id.
 pub(super) fn removed_id(id: &str) -> String {
     format!("{REMOVED_PREFIX}{:016x}", crate::hash::fnv1a(id.bytes()))
 }

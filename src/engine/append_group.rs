@@ -7,7 +7,7 @@ use super::Engine;
 use super::append::{AppendRequest, Appended, Placed, Prepared};
 use super::event::Event;
 use super::stored::Stored;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::key;
 use crate::ports::{Commit, Store};
 use crate::records::{ConversationRecord, JobRecord, MessageIdRecord};
@@ -33,6 +33,12 @@ impl Work {
         parent_id.is_none() && parent_ids.is_none() && *activate != Some(false) && !imported
     }
 
+    /// Stored a second time, it is recognised as the same.
+    fn is_known_again(&self) -> bool {
+        let has_names = self.request.call.is_some() || self.prepared.iter().all(|message| message.own_id);
+        has_names && (!self.request.streaming || self.request.call.is_some())
+    }
+
     fn bytes(&self) -> usize {
         self.request.messages.iter().map(String::len).sum()
     }
@@ -43,7 +49,7 @@ impl Work {
 struct Place {
     ticket: u64,
     work: Cell<Option<Work>>,
-    answer: Cell<Option<Vec<Appended>>>,
+    answer: Cell<Option<Result<Vec<Appended>>>>,
 }
 
 /// Appends that wait for their turn, in order.
@@ -64,7 +70,7 @@ impl Standing<'_> {
     /// What is left to do; `Err`: the answer, where another append has taken this one along.
     pub(super) fn leave(self) -> std::result::Result<Work, Result<Vec<Appended>>> {
         match (self.place.answer.take(), self.place.work.take()) {
-            (Some(appended), _) => Err(Ok(appended)),
+            (Some(answer), _) => Err(answer),
             (None, Some(work)) => Ok(work),
             // Whoever had it in hand is gone in the middle of it: nobody knows whether it was stored.
             (None, None) => Err(Err(super::conversations::overtaken())),
@@ -82,6 +88,13 @@ impl Drop for Standing<'_> {
 struct Member {
     place: Rc<Place>,
     work: Option<Work>,
+}
+
+impl Member {
+    fn refuse(&mut self, error: &Error) {
+        self.work = None;
+        self.place.answer.set(Some(Err(error.clone())));
+    }
 }
 
 impl Drop for Member {
@@ -137,21 +150,34 @@ impl Engine {
     }
 
     /// Stores the append of this ticket with those behind it, where there are any. Those that were stored have their
-    /// answers then; for the others nothing was changed.
-    ///
-    /// # Errors
-    /// What the storage reports: they are not stored.
-    pub(super) async fn append_together(&self, ticket: u64) -> Result<()> {
+    /// answers then, and all where another tab holds the storage: each would wait for it again. For the others nothing was
+    /// changed.
+    pub(super) async fn append_together(&self, ticket: u64) {
         let mut members = self.standing_behind(ticket);
         if members.len() < 2 {
-            return Ok(());
+            return;
         }
-        let known = self.located_together(&members).await?;
-        let group = self.group_of(&mut members, known);
-        let Some((commit, jobs)) = self.commit_of(&group, &members)? else { return Ok(()) };
+        // Where it fails otherwise, each goes alone and is told its own reason.
+        if let Err(error) = self.store_together(&mut members).await
+            && error.code == Code::StorageBlocked
+        {
+            members.iter_mut().for_each(|member| member.refuse(&error));
+        }
+    }
+
+    async fn store_together(&self, members: &mut [Member]) -> Result<()> {
+        let known = self.located_together(members).await?;
+        let group = self.group_of(members, known);
+        let Some((commit, jobs)) = self.commit_of(&group, members)? else { return Ok(()) };
         let added = group.touched.iter().map(|one| u64::from(one.record.last_seq - one.before.value.last_seq));
         let positions = self.positions() + added.sum::<u64>();
-        if self.commit(commit).await? {
+        let stored = self.commit(commit).await;
+        if let Err(error) = &stored {
+            // It may have been carried out: what would then be stored twice, or be in its own way, is not tried again.
+            let is_doubtful = |member: &&mut Member| member.work.as_ref().is_some_and(|work| !work.is_known_again());
+            members.iter_mut().filter(is_doubtful).for_each(|member| member.refuse(error));
+        }
+        if stored? {
             return self.take_group_in(group, members, jobs, positions);
         }
         self.overtaken.set(1);
@@ -270,7 +296,7 @@ impl Engine {
     fn take_group_in(
         &self,
         group: Group,
-        members: Vec<Member>,
+        members: &mut [Member],
         jobs: Vec<(String, Stored<JobRecord>)>,
         positions: u64,
     ) -> Result<()> {
@@ -284,14 +310,14 @@ impl Engine {
             self.remember_calls(&record.id, calls, is_named);
             self.state.borrow_mut().put_conversation(Stored::new(record)?);
         }
-        for (placed, mut member) in group.placed.into_iter().zip(members) {
+        for (placed, member) in group.placed.into_iter().zip(members) {
             let Some(Work { request, prepared }) = member.work.take() else { continue };
             for index in placed.fresh {
                 self.take_message_in(&prepared[index].record);
             }
             let payload = json!({ "conversationId": request.conversation_id, "count": placed.appended.len() });
             self.emit(&Event::new("append", payload));
-            member.place.answer.set(Some(placed.appended));
+            member.place.answer.set(Some(Ok(placed.appended)));
         }
         for (id, job) in jobs {
             self.put_job(&id, job);

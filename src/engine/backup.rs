@@ -9,10 +9,11 @@ use super::Engine;
 use super::append::{REMOVED_PREFIX, given_id};
 use super::episodes::episode_key;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
+use super::readable::read_message;
 use super::segment_catalogue::SEGMENT_COUNTERS;
 use super::staging::staged_key;
 use super::state::FactCounters;
-use super::stored::{Stored, decode, encode_plain};
+use super::stored::{decode, encode_plain};
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields, FromJson, json_names, read_json};
 use crate::json_text::value_text;
@@ -269,8 +270,8 @@ impl Engine {
             (reached, line)
         } else {
             page.skip(Store::Conversations, &id, if record.is_some() { UNREADABLE } else { MISSING });
-            let message = newest.and_then(|(_, record)| decode::<MessageRecord>(Store::Messages, &record).ok());
-            let at = message.map_or(0.0, |message| message.created_at);
+            let message = newest.and_then(|(_, record)| read_message(&record).ok());
+            let at = message.map_or(0.0, |(message, _)| message.created_at);
             // It is not remembered, since it may have been a temporary one.
             let line = json!({ "id": id, "remember": false, "createdAt": at, "updatedAt": at });
             (newest_seq.unwrap_or(0), object_of(line))
@@ -325,9 +326,9 @@ impl Engine {
         let known =
             records.pop().flatten().and_then(|one| decode::<ConversationRecord>(Store::Conversations, &one).ok());
         let marks = Query::between(Store::MessageIds, key![id], REMOVED_PREFIX, "removed;");
-        // Only imported conversations have any; where keys are encrypted, looking for them reads all.
-        let is_imported = known.is_some_and(|known| known.source.is_some());
-        let marks = if is_imported { self.undamaged(marks, page).await? } else { Vec::new() };
+        // Where keys are encrypted, looking for them reads all.
+        let has_removed = known.is_none_or(|known| known.removed > 0);
+        let marks = if has_removed { self.undamaged(marks, page).await? } else { Vec::new() };
         for (key, record) in marks {
             // A message of the app's own may be called so too.
             let mark = decode::<MessageIdRecord>(Store::MessageIds, &record);
@@ -450,8 +451,7 @@ fn object_of(value: Value) -> Map<String, Value> {
 
 /// A message as it stands in a backup.
 fn message_line(seq: Seq, record: &Record) -> Result<Map<String, Value>> {
-    let message: Stored<MessageRecord> = Stored::read(Store::Messages, record)?;
-    let MessageRecord { removed, parent_seq, id, status, .. } = message.value;
+    let (MessageRecord { removed, parent_seq, id, status, .. }, _) = read_message(record)?;
     if removed {
         return Ok(object_of(json!({ "seq": seq, "removed": true })));
     }

@@ -1,6 +1,7 @@
 //! Conversations: create, read, list, change, delete.
 
 use super::Engine;
+use super::erasure::erased_key;
 use super::event::Event;
 use super::loading::job_key;
 use super::projects::forget_project;
@@ -63,6 +64,8 @@ pub struct NewConversation {
     pub import_hash: Option<String>,
     /// For imports: [`Engine::erasures_of_all`] when the import began. Where everything was erased since, nothing is made.
     pub erasures: Option<u32>,
+    /// For imports: it is made even where the user erased it.
+    pub bring_back: bool,
 }
 
 impl FromFields for NewConversation {
@@ -80,6 +83,7 @@ impl FromFields for NewConversation {
             source: fields.take("source"),
             import_hash: fields.take("importHash"),
             erasures: fields.take("erasures"),
+            bring_back: fields.take_or("bringBack", false),
         }
     }
 }
@@ -210,7 +214,7 @@ impl Engine {
     /// Makes a conversation.
     ///
     /// # Errors
-    /// `conflict` when the id is taken, `invalid_argument` for an id that is empty or too long, `aborted` for an import
+    /// `conflict` when the id is taken, or an import would make what the user erased, `invalid_argument` for an id that is empty or too long, `aborted` for an import
     /// that began before everything was erased.
     pub async fn create_conversation(&self, new: NewConversation) -> Result<ConversationView> {
         self.ensure_open()?;
@@ -220,11 +224,14 @@ impl Engine {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
             let reserved = staged_key(&new.id);
-            let keys = vec![
+            let mut keys = vec![
                 (Store::Meta, key![BIRTHS]),
                 (Store::Conversations, key![new.id.as_str()]),
                 (Store::Meta, reserved.clone()),
             ];
+            if let (Some(created_at), Some(_), false) = (new.created_at, new.erasures, new.bring_back) {
+                keys.push((Store::Meta, erased_key(&new.id, created_at)));
+            }
             let mut found = self.host.storage.get(keys).await?.into_iter();
             let counter = found.next().flatten();
             if found.next().flatten().is_some() {
@@ -234,6 +241,12 @@ impl Engine {
                 return Err(Error::new(
                     Code::StorageConflict,
                     "a conversation with this id is just being imported; wait for the import",
+                ));
+            }
+            if found.next().flatten().is_some() {
+                return Err(Error::new(
+                    Code::Conflict,
+                    "the user erased this conversation; import it with bringBack to have it again",
                 ));
             }
             let mut births = births_of(counter.as_ref());

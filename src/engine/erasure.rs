@@ -14,8 +14,9 @@ use super::usage::USAGE;
 use crate::error::{Code, Error, Result};
 use crate::facts::erased;
 use crate::json_reader::{Fields, FromFields};
+use crate::json_text::value_text;
 use crate::key;
-use crate::ports::{Commit, Store};
+use crate::ports::{Commit, Key, Record, Store};
 use crate::records::{FactRecord, FactStatus, JobKind};
 use crate::sorted_map::SortedSet;
 use serde::Serialize;
@@ -63,6 +64,16 @@ pub(super) type Counts = serde_json::Map<String, serde_json::Value>;
 /// Stores whose keys begin with the conversation's id.
 const BY_CONVERSATION: [Store; 5] =
     [Store::Messages, Store::MessageIds, Store::Summaries, Store::Embeddings, Store::Notes];
+
+/// Begins the keys of the marks of erased conversations.
+const ERASED: &str = "erased";
+
+/// Where a mark is kept of a conversation that was erased, so that no import brings it back: a hash of its id and of when it
+/// was made, which tells it from a later one of the same id.
+pub(super) fn erased_key(id: &str, created_at: f64) -> Key {
+    let hash = crate::hash::fnv1a(id.bytes().chain(created_at.to_le_bytes()));
+    key![ERASED, format!("{hash:016x}").as_str()]
+}
 
 /// Adds to a commit the removal of all that is stored for a conversation but its own record.
 pub(super) fn delete_records_of(id: &str, commit: &mut Commit) {
@@ -129,6 +140,7 @@ impl Engine {
             let counts = self.counts_of(&commit).await?;
             // What is being imported goes too, and cannot go on.
             commit.delete_prefixes.push((Store::Meta, run_key()));
+            commit.delete_prefixes.push((Store::Meta, key![ERASED]));
             commit.deletes.push((Store::Meta, key![LAST_EXPORT]));
             Self::delete_damage(&mut commit);
             commit.deletes.push((Store::Meta, key![FACT_AUDIT]));
@@ -188,6 +200,11 @@ impl Engine {
             let positions = self.count_erased(conversation.last_seq, &mut commit).await?;
             commit.deletes.push((Store::Conversations, key![id]));
             delete_records_of(id, &mut commit);
+            // What an import did not finish may begin anew.
+            if conversation.source.is_none() || conversation.import_hash.is_some() {
+                let mark = Record { body: value_text(&json!({ "at": self.now_ms() })), blob: None };
+                commit.puts.push((Store::Meta, erased_key(id, conversation.created_at), mark));
+            }
             self.forget_segments_of(id, None, &mut commit).await?;
             if let Some(conversation) = self.state.borrow().conversation(id) {
                 cut_episodes(conversation, &|_| false, &mut commit);

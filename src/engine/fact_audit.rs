@@ -4,13 +4,14 @@
 use super::Engine;
 use super::append::parse_stored;
 use super::event::Event;
+use super::readable::read_message;
 use super::stored::{Stored, decode};
 use crate::error::{Code, Result};
 use crate::facts::{self, Finding, SourceMessage};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::ports::{Check, Commit, Key, Store};
-use crate::records::{FactRecord, FactStatus, MessageRecord};
+use crate::records::{FactRecord, FactStatus};
 use crate::sorted_map::SortedMap;
 use serde::Serialize;
 use serde_json::json;
@@ -70,11 +71,13 @@ impl Engine {
             let oldest = active.map(|fact| fact.created_at).min_by(f64::total_cmp);
             (oldest, state.fact_counters.as_ref().map_or(0, |counters| counters.value.version))
         };
-        let Some(oldest) = oldest.filter(|oldest| interval_ms > 0.0 && oldest + interval_ms <= self.now_ms()) else {
+        // What is later than now is of before the clock was put back: how long ago it was, nobody knows.
+        let is_over = |since_ms: f64| !(0.0..interval_ms).contains(&(self.now_ms() - since_ms));
+        if interval_ms <= 0.0 || !oldest.is_some_and(is_over) {
             return Ok(());
-        };
+        }
         let last = self.stored_audit().await?.0;
-        if last.version == version || last.at.max(oldest) + interval_ms > self.now_ms() {
+        if last.version == version || !is_over(last.at) {
             return Ok(());
         }
         let lock = format!("throughline:{}:audit", self.options.user_id);
@@ -136,8 +139,7 @@ impl Engine {
         let records = self.host.storage.get(keys).await?;
         let mut texts = SortedMap::new();
         for (id, record) in ids.into_iter().zip(records) {
-            let read = |record| decode::<MessageRecord>(Store::Messages, &record).ok();
-            let record = record.and_then(read).filter(|record| !record.removed);
+            let record = record.and_then(|record| Some(read_message(&record).ok()?.0)).filter(|record| !record.removed);
             if let Some(message) = record.and_then(|record| Some((record.seq, parse_stored(&record).ok()?))) {
                 texts.insert(id, SourceMessage::new(message.0, &message.1).text);
             }

@@ -4,8 +4,9 @@
 //! is there was lost, and so was one whose record cannot be read; everything else copes with removed messages already.
 
 use super::Engine;
-use super::stored::{content_hash, decode};
+use super::stored::{content_hash, decode_unsealed, encode, is_as_sealed, unsealed};
 use crate::error::{Code, Error, Result};
+use crate::formats::{self, FormatChoice};
 use crate::key;
 use crate::message::Seq;
 use crate::ports::{Key, KeyPart, Query, Record, Store};
@@ -95,9 +96,9 @@ impl Engine {
                 next += 1;
             }
             next = seq.saturating_add(1);
-            match decode::<MessageRecord>(Store::Messages, record) {
-                Ok(message) if message.seq == seq => {
-                    if !is_as_written(&message) {
+            match read_message(record) {
+                Ok((message, is_whole)) if message.seq == seq => {
+                    if !is_whole {
                         self.note_unreadable(Store::Messages, key);
                     }
                     messages.push(message);
@@ -117,8 +118,39 @@ impl Engine {
     }
 }
 
+/// A message, and whether it says what was written. Where its record was changed on the disk, what is visible of it is read
+/// once more out of the app's own object: if that makes the record of before, nothing is lost.
+///
+/// # Errors
+/// `storage_corrupt`: it is no message any more.
+pub(super) fn read_message(record: &Record) -> Result<(MessageRecord, bool)> {
+    let message: MessageRecord = decode_unsealed(Store::Messages, record)?;
+    let sum = unsealed(&record.body).map(|(_, sum)| sum);
+    if is_as_sealed(&record.body) && (sum.is_some() || is_as_hashed(&message)) {
+        return Ok((message, true));
+    }
+    if message.removed {
+        return Ok((message, false));
+    }
+    // What cannot be read as a message would be in the way of every context that it is in.
+    let parsed = formats::parse(&message.raw, FormatChoice::Exact(message.format))
+        .map_err(|error| Error::corrupt(error.message))?
+        .message;
+    let mended = MessageRecord {
+        role: parsed.role,
+        name: parsed.name.clone(),
+        text: parsed.text(),
+        normalized: parsed.normalized,
+        opens_group: super::append::opens_group(&parsed),
+        ..message.clone()
+    };
+    let again = encode(&mended)?;
+    let is_mended = sum.is_some() && unsealed(&again.body).map(|(_, sum)| sum) == sum;
+    Ok((if is_mended { mended } else { message }, is_mended))
+}
+
 /// Whether the text is the one that was hashed. What is streaming keeps the hash of its beginning.
-fn is_as_written(message: &MessageRecord) -> bool {
+fn is_as_hashed(message: &MessageRecord) -> bool {
     message.removed || message.status != MessageStatus::Complete || message.content_hash == content_hash(&message.raw)
 }
 

@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::loading::{job_key, unread_vectors};
+use super::readable::read_message;
 use super::state::Conversation;
-use super::stored::decode;
 use crate::context::{EvidenceGroup, EvidenceMessage};
 use crate::embedded_data::without_data;
 use crate::error::{Code, Error, Result};
@@ -504,7 +504,7 @@ impl Engine {
         }
         for record in found.flatten() {
             // One that cannot be read is not shown; it is told when its conversation is read.
-            let Ok(record) = decode::<MessageRecord>(Store::Messages, &record) else { continue };
+            let Ok((record, _)) = read_message(&record) else { continue };
             if !record.removed {
                 evidence.records.insert((record.conversation_id.clone(), record.seq), record);
             }

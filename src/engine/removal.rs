@@ -2,19 +2,20 @@
 //! alone. The position stays taken by a tombstone, so that positions stay dense.
 
 use super::Engine;
-use super::append::{parse_stored, removed_id};
+use super::append::{is_given_id, parse_stored, removed_id};
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::erasure::Counts;
 use super::event::Event;
 use super::path_change::Invalidated;
+use super::readable::read_message;
 use super::state::{Conversation, State};
-use super::stored::{Stored, decode, encode_plain};
+use super::stored::{Stored, decode, encode, encode_plain};
 use super::tree::Turned;
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Message, Part, Seq};
-use crate::ports::{Commit, Query, Store};
+use crate::ports::{Check, Commit, Query, Store};
 use crate::records::{MessageIdRecord, MessageRecord, SummaryNode};
 use serde_json::json;
 
@@ -218,23 +219,22 @@ impl Engine {
 
     /// Adds tombstones, the children's new parent and the end of everything kept of the messages to a transaction.
     async fn put_removal(&self, id: &str, removal: &Removal, commit: &mut Commit) -> Result<()> {
-        let is_imported = self.state.borrow().conversation(id).is_some_and(|found| found.stored.value.source.is_some());
         let children = removal.children.iter().map(|(seq, _)| (Store::Messages, key![id, *seq])).collect();
         for ((seq, parent_seq), record) in removal.children.iter().zip(self.host.storage.get(children).await?) {
             let Some(record) = record else { continue };
-            let mut child = Stored::<MessageRecord>::read(Store::Messages, &record)?;
+            let (child, _) = read_message(&record)?;
             // It may be streaming, in another tab.
-            commit.checks.push(child.check(Store::Messages, key![id, *seq]));
-            child.value.parent_seq = *parent_seq;
-            commit.puts.push((Store::Messages, key![id, *seq], encode_plain(&child.value)?));
+            commit.checks.push(Check { store: Store::Messages, key: key![id, *seq], body: Some(record.body) });
+            let child = MessageRecord { parent_seq: *parent_seq, ..child };
+            commit.puts.push((Store::Messages, key![id, *seq], encode(&child)?));
         }
         let gone = removal.seqs.iter().zip(&removal.ids).zip(&removal.parents);
         for ((seq, message_id), parent_seq) in gone {
-            let tombstone = encode_plain(&MessageRecord::tombstone(id, *seq))?;
+            let tombstone = encode(&MessageRecord::tombstone(id, *seq))?;
             commit.puts.push((Store::Messages, key![id, *seq], tombstone));
             commit.deletes.push((Store::MessageIds, key![id, message_id.as_str()]));
-            if is_imported {
-                // The same export may come again. What is left of the id is a hash.
+            if !is_given_id(message_id, *seq) {
+                // An export or a backup that has it may come. What is left of the id is a hash.
                 let gone = MessageIdRecord { seq: *parent_seq, content_hash: String::new() };
                 commit.puts.push((Store::MessageIds, key![id, removed_id(message_id).as_str()], encode_plain(&gone)?));
             }

@@ -23,7 +23,7 @@ use crate::key;
 use crate::message::Seq;
 use crate::ports::{Check, Commit, Record, Store};
 use crate::records::MAX_BACKUP_RECORDS;
-use crate::sorted_map::SortedMap;
+use crate::sorted_map::{SortedMap, SortedSet};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -56,6 +56,8 @@ pub struct RestoreRequest {
     pub conversations: u32,
     /// The file is the user's own (begin).
     pub trusted: bool,
+    /// What the user erased here comes back (begin).
+    pub bring_back: bool,
     /// Lines as values (records).
     pub records: Vec<Value>,
 }
@@ -68,6 +70,7 @@ impl FromFields for RestoreRequest {
             step: fields.take("step"),
             conversations: fields.take_or("conversations", 0),
             trusted: fields.take_or("trusted", false),
+            bring_back: fields.take_or("bringBack", false),
             records: fields.take_or("records", Vec::new()),
         }
     }
@@ -75,6 +78,7 @@ impl FromFields for RestoreRequest {
 
 /// What an import has done: the answer of [`RestoreStep::Commit`], and nothing before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Restored {
     /// Conversations that are new.
     pub imported: u32,
@@ -86,6 +90,10 @@ pub struct Restored {
     pub messages: u32,
     /// Facts that are new.
     pub facts: u32,
+    /// Conversations that were left out, since the user erased them here.
+    pub erased_conversations: u32,
+    /// Messages of other conversations that were left out, since the user removed them here.
+    pub erased_messages: u32,
     /// Ids of the conversations that are new or have more messages.
     pub conversations: Vec<String>,
 }
@@ -93,6 +101,7 @@ pub struct Restored {
 /// An import that is running.
 pub(super) struct Restore {
     pub(super) trusted: bool,
+    pub(super) bring_back: bool,
     /// Nobody has ended it.
     run: Check,
     /// Number of the next new conversation, and the last one that is free.
@@ -113,6 +122,8 @@ pub(super) struct Restore {
     pub(super) projects: IncomingProjects,
     /// Positions in the file (index + 1) to those here, of conversations where they differ.
     pub(super) moved: SortedMap<String, Vec<Seq>>,
+    /// What was left out, since the user erased it here: positions in the file; 0: all of the conversation.
+    pub(super) left_out: SortedSet<(String, Seq)>,
     pub(super) report: Restored,
 }
 
@@ -124,6 +135,11 @@ impl Restore {
         }
         self.next_born += 1;
         Ok(self.next_born - 1)
+    }
+
+    /// Whether the user erased this message of the file here.
+    pub(super) fn is_left_out(&self, conversation_id: &str, seq: Seq) -> bool {
+        [0, seq].into_iter().any(|seq| self.left_out.contains(&(conversation_id.to_owned(), seq)))
     }
 
     /// Adds a record to what is written unseen.
@@ -212,6 +228,7 @@ impl Engine {
                 let run = Check { store: Store::Meta, key: run_key(), body: Some(mark.body) };
                 self.restoring.borrow_mut().replace(Box::new(Restore {
                     trusted: request.trusted,
+                    bring_back: request.bring_back,
                     last: Commit { checks: vec![run.clone()], strict: true, ..Commit::default() },
                     run,
                     next_born: last + 1,
@@ -225,6 +242,7 @@ impl Engine {
                     facts: IncomingFacts::default(),
                     projects: IncomingProjects::default(),
                     moved: SortedMap::new(),
+                    left_out: SortedSet::default(),
                     report: Restored::default(),
                 }));
                 return Ok(Restored::default());
@@ -296,7 +314,9 @@ impl Engine {
             }
         }
         self.has_staged.set(false);
-        self.load_small_records().await?;
+        // Not even this tab has seen them yet. Where that fails they are imported all the same, and read by the next call.
+        self.see(None);
+        let _ = self.load_small_records().await;
         self.emit(&Event::new("storage", json!({ "state": "imported" })));
         Ok(restore.report)
     }

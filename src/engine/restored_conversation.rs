@@ -5,12 +5,13 @@ use super::Engine;
 use super::append::given_id;
 use super::conversations::title_from;
 use super::episodes::episode_key;
+use super::erasure::erased_key;
 use super::loading::job_key;
 use super::path_change::checkpoint_key;
 use super::restore::{Restore, read, unusable};
 use super::restored_merge::Merge;
 use super::staging::staged_key;
-use super::stored::{encode, encode_plain};
+use super::stored::{decode, encode, encode_plain};
 use crate::error::Result;
 use crate::formats::FormatChoice;
 use crate::json_reader::{Fields, FromFields};
@@ -119,6 +120,8 @@ pub(super) struct Incoming {
     pub(super) notes: Vec<NoteRecord>,
     removed_ids: Vec<(String, Seq)>,
     pub(super) merge: Option<Box<Merge>>,
+    /// The user erased it here: it is read and left out.
+    is_left_out: bool,
 }
 
 struct RemovedId {
@@ -149,6 +152,7 @@ impl Incoming {
             notes: Vec::new(),
             removed_ids: Vec::new(),
             merge,
+            is_left_out: false,
         }
     }
 
@@ -234,9 +238,22 @@ impl Engine {
         }
         restore.previous_id = Some(record.id.clone());
         let key = key![record.id.as_str()];
-        let known = self.host.storage.get(vec![(Store::Conversations, key.clone())]).await?.pop().flatten();
+        let erased = (Store::Meta, erased_key(&record.id, record.created_at));
+        let mut found = self.host.storage.get(vec![(Store::Conversations, key.clone()), erased]).await?.into_iter();
+        let known = found.next().flatten();
+        if found.next().flatten().is_some() && !restore.bring_back {
+            // Not what was brought back before.
+            let is_here = |known: &Record| {
+                decode::<ConversationRecord>(Store::Conversations, known)
+                    .is_ok_and(|here| here.created_at == record.created_at)
+            };
+            if !known.as_ref().is_some_and(is_here) {
+                restore.current = Some(Incoming { is_left_out: true, ..Incoming::new(given, None) });
+                return Ok(());
+            }
+        }
         let merge = match known {
-            Some(known) => Some(Box::new(self.begin_merge(&known).await?)),
+            Some(known) => Some(Box::new(self.begin_merge(&known, restore.bring_back).await?)),
             None => {
                 restore.staged.checks.push(Check { store: Store::Conversations, key, body: None });
                 let mark = Record { body: "{}".to_owned(), blob: None };
@@ -251,13 +268,16 @@ impl Engine {
     pub(super) async fn take_message(&self, restore: &mut Restore, message: BackupMessage) -> Result<()> {
         let Some(current) = &mut restore.current else { return Err(unusable("a message belongs to no conversation")) };
         let parent_seq = current.place(&message)?;
+        if current.is_left_out {
+            return Ok(());
+        }
         if current.merge.is_some() {
             return self.merge_message(restore, message, parent_seq).await;
         }
         let id = current.record.id.clone();
         if message.removed {
             current.record.removed += 1;
-            let tombstone = encode_plain(&MessageRecord::tombstone(&id, message.seq))?;
+            let tombstone = encode(&MessageRecord::tombstone(&id, message.seq))?;
             restore.stage(Store::Messages, key![id.as_str(), message.seq], tombstone);
             return Ok(());
         }
@@ -269,7 +289,7 @@ impl Engine {
         current.record.has_local |= record.local_only;
         restore.report.messages += 1;
         let located = MessageIdRecord { seq, content_hash: record.content_hash.clone() };
-        restore.stage(Store::Messages, key![id.as_str(), seq], encode_plain(&record)?);
+        restore.stage(Store::Messages, key![id.as_str(), seq], encode(&record)?);
         restore.stage(Store::MessageIds, key![id.as_str(), record.id.as_str()], encode_plain(&located)?);
         Ok(())
     }
@@ -314,6 +334,11 @@ impl Engine {
         let Some(mut current) = restore.current.take() else { return Ok(()) };
         if current.parents.len() as Seq != current.record.last_seq {
             return Err(unusable("a conversation has fewer messages than it says"));
+        }
+        if current.is_left_out {
+            restore.report.erased_conversations += 1;
+            restore.left_out.insert((current.record.id, 0));
+            return Ok(());
         }
         if let Some(merge) = current.merge.take() {
             return self.end_merge(restore, &current, *merge).await;

@@ -21,7 +21,7 @@ use crate::key;
 use crate::message::Seq;
 use crate::ports::Store;
 use crate::records::{AuditRecord, FactRecord, FactStatus, Trust};
-use crate::sorted_map::SortedMap;
+use crate::sorted_map::{SortedMap, SortedSet};
 use serde_json::{Value, json};
 
 /// Longest subject, category, operation or reason, in bytes.
@@ -164,6 +164,7 @@ impl Engine {
         if agrees {
             counters.opted_in = opted_in;
         }
+        let (facts, links, audit) = without_left_out(restore, facts, links, audit);
         let is_empty = existing.is_empty();
         let (first_fact, first_audit) = (counters.last_fact, counters.last_audit);
         let opted_in = counters.opted_in.clone();
@@ -220,6 +221,40 @@ impl Engine {
         restore.last.puts.push((Store::Meta, key![FACT_COUNTERS], Stored::new(counters)?.record()));
         Ok(())
     }
+}
+
+/// Facts that only messages show which the user erased here are left out, with all that is said of them; others lose these
+/// sources. What the user wrote down stays as the user's own word.
+fn without_left_out(
+    restore: &Restore,
+    mut facts: Vec<FactRecord>,
+    mut links: Vec<FactLink>,
+    mut audit: Vec<AuditRecord>,
+) -> (Vec<FactRecord>, Vec<FactLink>, Vec<AuditRecord>) {
+    if restore.left_out.is_empty() {
+        return (facts, links, audit);
+    }
+    let is_out = |link: &FactLink| restore.is_left_out(&link.conversation_id, link.seq);
+    let mut out: SortedSet<String> =
+        links.iter().filter(|link| is_out(link)).map(|link| link.fact_id.clone()).collect();
+    links.retain(|link| !is_out(link));
+    for link in &links {
+        out.remove(&link.fact_id);
+    }
+    for fact in &mut facts {
+        let source = &mut fact.source;
+        let at = source.conversation_id.as_deref().zip(source.seq);
+        if !at.is_some_and(|(conversation, seq)| restore.is_left_out(conversation, seq)) {
+            continue;
+        }
+        (source.conversation_id, source.seq, source.quote) = (None, None, None);
+        if source.kind == "explicit" {
+            out.remove(&fact.id);
+        }
+    }
+    facts.retain(|fact| !out.contains(&fact.id));
+    audit.retain(|entry| !entry.fact_id.as_ref().is_some_and(|id| out.contains(id)));
+    (facts, links, audit)
 }
 
 /// Adds the entries about facts that were placed; to an empty memory all of them, under their own numbers.

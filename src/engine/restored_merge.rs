@@ -60,6 +60,20 @@ pub(super) struct Merge {
     places: Vec<Seq>,
     /// So far every position held the same message, here and in the file.
     is_aligned: bool,
+    /// Messages that were removed here come back.
+    bring_back: bool,
+    /// Positions in the file whose messages were removed here.
+    left_out: Vec<Seq>,
+}
+
+/// What becomes of a message of the file that has an id of its own.
+enum ById {
+    /// It is added under this id.
+    New(String),
+    /// It is here.
+    Here(Seq),
+    /// The user removed it; what follows it follows this one.
+    Removed(Seq),
 }
 
 impl Merge {
@@ -73,18 +87,23 @@ impl Merge {
 
     /// The message here that this one is, by its place among the others.
     fn counterpart(&mut self, seq: Seq, parent_seq: Seq, content: u64) -> Option<Seq> {
-        let at_place = if self.is_aligned { self.here.get(seq as usize - 1) } else { None };
-        match at_place {
-            // What follows it follows what it followed.
-            Some(here) if here.removed => return Some(parent_seq),
-            Some(here) if here.content == content && here.parent_seq == parent_seq => return Some(seq),
-            _ => {}
-        }
-        let is_at_place = at_place.is_some_and(|here| here.content == content);
         let key = (parent_seq, content);
         let at = self.by_content.partition_point(|(known, _)| *known < key);
         let known = self.by_content.get(at).filter(|(known, _)| *known == key).map(|(_, seq)| *seq);
         let known = known.or_else(|| self.added.get(&key).copied());
+        let at_place = if self.is_aligned { self.here.get(seq as usize - 1) } else { None };
+        match at_place {
+            // What follows it follows what it followed, unless it was brought back before.
+            Some(here) if here.removed && !self.bring_back => {
+                if known.is_none() {
+                    self.left_out.push(seq);
+                }
+                return Some(known.unwrap_or(parent_seq));
+            }
+            Some(here) if here.content == content && here.parent_seq == parent_seq => return Some(seq),
+            _ => {}
+        }
+        let is_at_place = at_place.is_some_and(|here| here.content == content);
         // Where the file has removed what a message follows, it follows another there and stands at its place here. Where an
         // earlier import has left that one out, it does not: positions say nothing from there on.
         self.is_aligned &= known.is_none() && is_at_place;
@@ -117,7 +136,7 @@ impl Merge {
 }
 
 impl Engine {
-    pub(super) async fn begin_merge(&self, known: &Record) -> Result<Merge> {
+    pub(super) async fn begin_merge(&self, known: &Record, bring_back: bool) -> Result<Merge> {
         let stored: Stored<ConversationRecord> = Stored::read(Store::Conversations, known)?;
         let before = stored.value.clone();
         let id = before.id.as_str();
@@ -157,6 +176,8 @@ impl Engine {
             has_local: false,
             places: Vec::new(),
             is_aligned: true,
+            bring_back,
+            left_out: Vec::new(),
             before,
         })
     }
@@ -179,13 +200,20 @@ impl Engine {
             merge.places.push(place);
             return Ok(());
         }
-        let (id, found) = match &message.id {
-            Some(id) => self.free_id(merge, id, content).await?,
-            None => (None, None),
-        };
-        if let Some(place) = found {
-            merge.places.push(place);
-            return Ok(());
+        let mut id = None;
+        if let Some(own) = &message.id {
+            match self.by_id(merge, own, content).await? {
+                ById::New(own) => id = Some(own),
+                ById::Here(place) => {
+                    merge.places.push(place);
+                    return Ok(());
+                }
+                ById::Removed(place) => {
+                    merge.left_out.push(message.seq);
+                    merge.places.push(place);
+                    return Ok(());
+                }
+            }
         }
         let seq = merge.last_seq().checked_add(1).ok_or_else(no_such_message)?;
         let conversation_id = merge.before.id.clone();
@@ -205,7 +233,7 @@ impl Engine {
         merge.newest_at = merge.newest_at.max(record.created_at);
         merge.has_local |= record.local_only;
         let located = MessageIdRecord { seq, content_hash: record.content_hash.clone() };
-        let body = encode_plain(&record)?;
+        let body = encode(&record)?;
         restore.added += 1;
         restore.added_bytes += body.body.len();
         if restore.added > MOST_ADDED || restore.added_bytes > MOST_ADDED_BYTES {
@@ -221,27 +249,28 @@ impl Engine {
         Ok(())
     }
 
-    /// The id under which a message can be added, or where it is already. One whose id is taken by other content is
-    /// called by its content too.
-    async fn free_id(&self, merge: &Merge, id: &str, content: u64) -> Result<(Option<String>, Option<Seq>)> {
+    /// Where a message is by its id, or under which it is added: one whose id is taken by other content is called by its
+    /// content too.
+    async fn by_id(&self, merge: &Merge, id: &str, content: u64) -> Result<ById> {
         let mut own = id.to_owned();
+        let here = |seq: Seq| merge.here.get((seq as usize).wrapping_sub(1)).filter(|here| !here.removed);
         for _ in 0..2 {
             if let Some((known, seq)) = merge.added_ids.get(&own) {
                 if *known == content {
-                    return Ok((None, Some(*seq)));
+                    return Ok(ById::Here(*seq));
                 }
             } else {
                 let mark = removed_id(&own);
                 let known = self.located_ids(&merge.before.id, &[&own, &mark], false).await?;
-                if let Some(gone) = known.get(&mark) {
-                    // The user removed it here.
-                    let stays = merge.here.get((gone.seq as usize).wrapping_sub(1)).is_some_and(|one| !one.removed);
-                    return Ok((None, Some(if stays { gone.seq } else { 0 })));
+                let located = known.get(&own).map(|located| located.seq);
+                if let Some(seq) = located.filter(|seq| here(*seq).is_some_and(|here| here.content == content)) {
+                    return Ok(ById::Here(seq));
                 }
-                let Some(located) = known.get(&own) else { return Ok((Some(own), None)) };
-                let here = merge.here.get((located.seq as usize).wrapping_sub(1));
-                if here.is_some_and(|here| here.content == content && !here.removed) {
-                    return Ok((None, Some(located.seq)));
+                if let (Some(gone), false) = (known.get(&mark), merge.bring_back) {
+                    return Ok(ById::Removed(if here(gone.seq).is_some() { gone.seq } else { 0 }));
+                }
+                if located.is_none() {
+                    return Ok(ById::New(own));
                 }
             }
             own = format!("{id}~{:08x}", content >> 32);
@@ -268,6 +297,10 @@ impl Engine {
         let id = merge.before.id.clone();
         if merge.places.iter().zip(1..).any(|(place, seq)| *place != seq) {
             restore.moved.insert(id.clone(), merge.places.clone());
+        }
+        restore.report.erased_messages += merge.left_out.len() as u32;
+        for seq in &merge.left_out {
+            restore.left_out.insert((id.clone(), *seq));
         }
         let has_new_notes = self.add_notes(restore, &id, &current.notes).await?;
         let mut record = merge.before.clone();

@@ -1,8 +1,8 @@
 //! Typed records to and from storage, with the exact text that an optimistic check compares.
 //!
 //! A record ends with a checksum of its own text, so that one changed bit on the disk makes it one that cannot be read,
-//! and not one that says something else. Messages and their ids have none: a message's content has its own hash, and what
-//! is left of a damaged one is worth reading. Vectors have theirs over their bytes.
+//! and not one that says something else. A damaged message is worth reading all the same (`readable.rs`). Message ids have
+//! none; vectors have theirs over their bytes.
 
 use crate::error::{Error, Result};
 use crate::hash::checksum;
@@ -55,13 +55,23 @@ impl<T: Serialize + FromJson> Stored<T> {
 
 /// A record's value.
 pub(crate) fn decode<T: FromJson>(store: Store, record: &Record) -> Result<T> {
-    let read = if is_as_sealed(&record.body) { read_json(&record.body) } else { Err("its checksum is another".into()) };
-    read.map_err(|problem| {
-        Error::corrupt(format!(
-            "a record of store {} cannot be read ({problem}); export what is readable and report this",
-            store.name()
-        ))
-    })
+    if is_as_sealed(&record.body) {
+        decode_unsealed(store, record)
+    } else {
+        Err(unreadable(store, "its checksum is another"))
+    }
+}
+
+/// What a record says, whatever its checksum is.
+pub(super) fn decode_unsealed<T: FromJson>(store: Store, record: &Record) -> Result<T> {
+    read_json(&record.body).map_err(|problem| unreadable(store, &problem))
+}
+
+fn unreadable(store: Store, problem: &str) -> Error {
+    Error::corrupt(format!(
+        "a record of store {} cannot be read ({problem}); export what is readable and report this",
+        store.name()
+    ))
 }
 
 /// A value as a record that ends with its checksum.
@@ -84,13 +94,15 @@ fn seal(body: &mut String) {
     }
 }
 
-/// Whether a text is the one that was given its checksum. One without any is of before there were checksums.
-fn is_as_sealed(body: &str) -> bool {
-    let Some((text, seal)) = body.len().checked_sub(SEAL_BYTES).and_then(|at| body.split_at_checked(at)) else {
-        return true;
-    };
-    let Some(sum) = seal.strip_prefix(SUM) else { return true };
-    sum.get(..16) == Some(format!("{:016x}", checksum(text.as_bytes())).as_str())
+/// A text without its checksum, and the checksum; `None` for one of before there were checksums.
+pub(super) fn unsealed(body: &str) -> Option<(&str, &str)> {
+    let (text, seal) = body.split_at_checked(body.len().checked_sub(SEAL_BYTES)?)?;
+    Some((text, seal.strip_prefix(SUM)?.get(..16)?))
+}
+
+/// Whether a text is the one that was given its checksum, as far as one can know.
+pub(super) fn is_as_sealed(body: &str) -> bool {
+    unsealed(body).is_none_or(|(text, sum)| sum == format!("{:016x}", checksum(text.as_bytes())))
 }
 
 /// A value as a record without a checksum.

@@ -8,14 +8,15 @@ use super::Engine;
 use super::append::{Appended, Prepared, is_titling};
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
+use super::readable::read_message;
 use super::state::Conversation;
-use super::stored::{Stored, encode_plain};
+use super::stored::{Stored, encode, encode_plain};
 use crate::error::{Code, Error, Result};
 use crate::formats::FormatChoice;
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::Seq;
-use crate::ports::{Commit, LockGuard, Store};
+use crate::ports::{Commit, LockGuard, Record, Store};
 use crate::records::{ConversationRecord, MessageIdRecord, MessageRecord, MessageStatus};
 use crate::sorted_map::SortedMap;
 use serde_json::json;
@@ -89,7 +90,7 @@ impl Engine {
                 // While there is more to come, only its beginning is known to be on disk.
                 let is_whole = update.status != MessageStatus::Streaming;
                 let durable = self.host.storage.is_durable() && is_whole && self.is_strict();
-                return Ok(Appended { id: update.id, seq: update.seq, durable });
+                return Ok(Appended { id: update.id, seq: update.seq, durable, erased: false });
             }
             self.refresh(&update.conversation_id).await?;
         }
@@ -100,7 +101,11 @@ impl Engine {
     async fn try_update_stream(&self, update: &StreamUpdate) -> Result<bool> {
         let id = update.conversation_id.as_str();
         let found = self.host.storage.get(vec![(Store::Messages, key![id, update.seq])]).await?.pop().flatten();
-        let found = found.map(|record| Stored::<MessageRecord>::read(Store::Messages, &record)).transpose()?;
+        let read = |record: Record| {
+            let (value, _) = read_message(&record)?;
+            Ok(Stored { value, body: record.body })
+        };
+        let found = found.map(read).transpose()?;
         let Some(before) = found.filter(|found| found.value.id == update.id) else {
             self.release_stream(id, update.seq);
             return Err(Error::not_found("the message that is streamed is not there any more: it was erased"));
@@ -172,7 +177,7 @@ impl Engine {
         let strict = has_ended && self.is_strict();
         let mut commit =
             Commit { checks: vec![before.check(Store::Messages, key.clone())], strict, ..Commit::default() };
-        commit.puts.push((Store::Messages, key, encode_plain(record)?));
+        commit.puts.push((Store::Messages, key, encode(record)?));
         if record.counted_with.is_empty() || (!has_ended && record.raw == before.value.raw) {
             return self.commit(commit).await;
         }

@@ -207,10 +207,18 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
         const begin = performance.now();
         return [await globalThis.code(memory.append("c", { role: "user", content: "from the other" })), performance.now() - begin];
       });
-      const [code, took] = await append();
-      assert.equal(code, "storage_blocked");
-      // A wait is 5 seconds, and is done once more on a new connection.
-      assert.ok(took < 13_000, `${took} ms`);
+      const appendTogether = () => other.evaluate(async () => {
+        const begin = performance.now();
+        const appends = Array.from({ length: 20 }, (_, n) => globalThis.code(memory.append("c", { role: "user", content: `together ${n}` })));
+        const codes = new Set(await Promise.all(appends));
+        return [[...codes].join(), performance.now() - begin];
+      });
+      // Whichever of them comes first, and whatever else of this tab waits in front of them.
+      const [first, together] = await Promise.all([append(), appendTogether()]);
+      for (const [code, took] of [first, together, await append()]) {
+        assert.equal(code, "storage_blocked");
+        assert.ok(took <= 5_500, `${took} ms`);
+      }
       await (await dialog).accept();
       await page.evaluate(() => globalThis.burst);
       assert.equal((await append())[0], "none");

@@ -58,11 +58,34 @@ test("a removed message does not come back with the next export, and what follow
   const memory = await open();
   const { conversations: [id] } = await memory.import(chatgpt(1, 4));
   await memory.remove(id, "m1");
-  const { updated } = await memory.import(chatgpt(1, 6));
+  const { updated, skipped } = await memory.import(chatgpt(1, 6));
   assert.equal(updated, 1);
+  assert.deepEqual(skipped.map(({ reason }) => reason), ["erased"]);
+  assert.match(skipped[0].message, /removed 1 message.*bringBack/);
   const told = (await memory.history(id)).map(({ content }) => content);
   assert.deepEqual(told, [0, 2, 3, 4, 5].map((index) => `chat 0 says ${index}`));
   assert.ok(!(await memory.history(id, { all: true })).some(({ content }) => content.endsWith("says 1")));
+  // The same file once more, on the user's word: it comes as a branch of its own.
+  await memory.import(chatgpt(1, 6), { bringBack: true });
+  assert.deepEqual((await memory.history(id)).map(({ content }) => content), told);
+  assert.ok((await memory.history(id, { all: true })).some(({ content }) => content.endsWith("says 1")));
+  await memory.close();
+});
+
+test("an erased conversation does not come back with the next export, unless the user says so", async () => {
+  const memory = await open();
+  const { conversations: [id, other] } = await memory.import(chatgpt(2, 4));
+  await memory.conversations.delete(id);
+  const { imported, unchanged, skipped } = await memory.import(chatgpt(2, 4));
+  assert.deepEqual([imported, unchanged], [0, 1]);
+  assert.deepEqual(skipped.map(({ reason }) => reason), ["erased"]);
+  assert.deepEqual((await memory.conversations.list()).items.map((item) => item.id), [other]);
+  assert.equal((await memory.import(chatgpt(2, 4), { bringBack: true })).imported, 1);
+  assert.equal((await memory.history(id)).length, 4);
+  // Erasing everything erases that as well.
+  await memory.erase({ user: true });
+  assert.equal((await memory.import(chatgpt(2, 4))).imported, 2);
+  await assert.rejects(memory.import(chatgpt(1, 1), { bringBack: 1 }), { code: "invalid_argument" });
   await memory.close();
 });
 

@@ -85,7 +85,9 @@ pub fn ask(engine: Rc<Engine>, locks: LocalLocks, change: Change) -> Asked {
             Change::EraseUser => {
                 engine.erase(EraseRequest { user: true, ..EraseRequest::default() }).await.map(|_| done(()))
             }
-            Change::Import { backup, trusted } => backup.import(&engine, locks, trusted).await.map(done),
+            Change::Import { backup, trusted, bring_back } => {
+                backup.import(&engine, locks, trusted, bring_back).await.map(done)
+            }
             Change::AddFact { text } => {
                 engine.add_fact(NewFact { fact: text, ..NewFact::default() }).await.map(|_| done(()))
             }

@@ -3,7 +3,7 @@
 //! Facts are left out of the files: what becomes of those has tests of its own.
 
 use super::host::LocalLocks;
-use super::model::{Conversation, Message, Model, tombstone};
+use super::model::{Conversation, Message, Model, fnv1a, removed_id, tombstone};
 use serde_json::Value;
 use std::fmt;
 use std::rc::Rc;
@@ -51,18 +51,19 @@ impl Backup {
     }
 
     /// Imports it as the facade does: under the lock of imports, and without a trace where it fails.
-    pub async fn import(&self, engine: &Engine, locks: LocalLocks, trusted: bool) -> Result<()> {
+    pub async fn import(&self, engine: &Engine, locks: LocalLocks, trusted: bool, bring_back: bool) -> Result<()> {
         let _lock = free_lock(&locks).await?;
-        let outcome = self.restore(engine, trusted).await;
+        let outcome = self.restore(engine, trusted, bring_back).await;
         if outcome.is_err() {
             drop(engine.restore(step(RestoreStep::Abort, Vec::new())).await);
         }
         outcome
     }
 
-    async fn restore(&self, engine: &Engine, trusted: bool) -> Result<()> {
+    async fn restore(&self, engine: &Engine, trusted: bool, bring_back: bool) -> Result<()> {
         let conversations = self.model.conversations.len() as u32;
-        engine.restore(RestoreRequest { conversations, trusted, ..step(RestoreStep::Begin, Vec::new()) }).await?;
+        let begin = step(RestoreStep::Begin, Vec::new());
+        engine.restore(RestoreRequest { conversations, trusted, bring_back, ..begin }).await?;
         for some in self.lines.chunks(9) {
             engine.restore(step(RestoreStep::Records, some.to_vec())).await?;
         }
@@ -70,10 +71,14 @@ impl Backup {
     }
 
     /// What a person may expect of it.
-    pub fn apply(&self, model: &mut Model) {
+    pub fn apply(&self, model: &mut Model, bring_back: bool) {
         for (id, conversation) in &self.model.conversations {
+            let is_back = model.conversations.get(id).is_some_and(|here| here.made == conversation.made);
+            if !bring_back && !is_back && model.erased.contains(&(id.clone(), conversation.made)) {
+                continue;
+            }
             match model.conversations.get_mut(id) {
-                Some(here) => merge(Rc::make_mut(here), conversation),
+                Some(here) => merge(Rc::make_mut(here), conversation, bring_back),
                 None => {
                     let messages = conversation.messages.iter().map(|message| Rc::new(ended(message))).collect();
                     let new = Conversation { messages, ..Conversation::clone(conversation) };
@@ -115,7 +120,7 @@ fn ended(message: &Message) -> Message {
 }
 
 /// Adds what the file has more; nothing is replaced.
-fn merge(here: &mut Conversation, file: &Conversation) {
+fn merge(here: &mut Conversation, file: &Conversation, bring_back: bool) {
     let known = here.messages.len() as u32;
     let mut places: Vec<u32> = Vec::new();
     let mut is_aligned = true;
@@ -126,18 +131,19 @@ fn merge(here: &mut Conversation, file: &Conversation) {
         }
         let place = |seq: u32| (seq as usize).checked_sub(1).map_or(0, |at| places[at]);
         let parent = place(message.parent);
+        let is_same = |(_, one): &(u32, &Message)| one.parent == parent && one.raw == message.raw;
+        let same = here.living().find(is_same).map(|(seq, _)| seq);
         let mut found = None;
         if is_aligned {
             found = match here.message(seq).filter(|_| seq <= known) {
-                Some(here) if here.removed => Some(parent),
-                Some(here) if here.raw == message.raw => Some(seq),
+                Some(here) if here.removed && !bring_back => same.or(Some(parent)),
+                Some(here) if !here.removed && here.raw == message.raw => Some(seq),
                 _ => None,
             };
             is_aligned = found.is_some();
         }
-        let is_same = |(_, one): &(u32, &Message)| one.parent == parent && one.raw == message.raw;
-        let found = found.or_else(|| here.living().find(is_same).map(|(seq, _)| seq));
-        places.push(found.unwrap_or_else(|| added(here, message, parent)));
+        let found = found.or(same);
+        places.push(found.unwrap_or_else(|| added(here, message, parent, bring_back)));
     }
     let added_any = here.messages.len() as u32 > known;
     let theirs = (file.leaf as usize).checked_sub(1).map_or(0, |at| places[at]);
@@ -146,24 +152,26 @@ fn merge(here: &mut Conversation, file: &Conversation) {
     }
 }
 
-/// Where a message is by its own id; else behind everything, under a name that is free.
-fn added(here: &mut Conversation, message: &Message, parent: u32) -> u32 {
+/// Where a message is by its own id, or was when it was removed; else behind everything, under a name that is free.
+fn added(here: &mut Conversation, message: &Message, parent: u32, bring_back: bool) -> u32 {
     let seq = here.messages.len() as u32 + 1;
     let mut id = format!("seq:{seq}");
     if !message.id.starts_with("seq:") {
         id.clone_from(&message.id);
-        while let Some(taken) = here.seq_of(&id) {
-            if here.message(taken).is_some_and(|taken| taken.raw == message.raw) {
+        loop {
+            let taken = here.seq_of(&id);
+            if let Some(taken) = taken.filter(|taken| here.message(*taken).is_some_and(|one| one.raw == message.raw)) {
                 return taken;
+            }
+            if let (Some(before), false) = (here.gone.get(&removed_id(&id)), bring_back) {
+                return if here.message(*before).is_some_and(|before| !before.removed) { *before } else { 0 };
+            }
+            if taken.is_none() {
+                break;
             }
             id = format!("{}~{:08x}", message.id, fnv1a(&message.raw) >> 32);
         }
     }
     here.messages.push(Rc::new(Message { id, parent, ..ended(message) }));
     seq
-}
-
-/// FNV-1a of 64 bits.
-fn fnv1a(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

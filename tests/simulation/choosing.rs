@@ -78,7 +78,8 @@ impl Play {
             90 if self.random.happens(200) => Change::EraseUser,
             94 | 95 if !self.backups.is_empty() => {
                 let at = self.random.below(self.backups.len());
-                Change::Import { backup: Rc::clone(&self.backups[at]), trusted: self.random.happens(500) }
+                let (trusted, bring_back) = (self.random.happens(500), self.random.happens(250));
+                Change::Import { backup: Rc::clone(&self.backups[at]), trusted, bring_back }
             }
             90..96 => Change::AddFact { text: format!("The user likes {}", self.mark()) },
             _ => {

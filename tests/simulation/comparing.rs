@@ -79,7 +79,7 @@ impl Play {
         let page = finish(Box::pin(engine.list_conversations(Some(100), None)))?.map_err(fail)?;
         let listed: BTreeSet<String> = page.items.iter().map(|item| item.id.clone()).collect();
         if listed != self.believed.conversations.keys().cloned().collect() {
-            return Err(format!("lists {listed:?}"));
+            return Err(format!("lists {listed:?}, expected {:?}", self.believed.conversations.keys()));
         }
         let facts = finish(Box::pin(engine.list_facts(Default::default())))?.map_err(fail)?;
         let facts: Vec<String> = facts.into_iter().map(|fact| fact.fact).collect();

@@ -1,6 +1,6 @@
 //! In which order did the changes happen? Two tabs do not say; the answers must fit one order at least.
 
-use super::model::{Answer, Change, Model};
+use super::model::{Answer, Change, Conversation, Model};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use throughline::error::{Code, Error};
@@ -140,7 +140,8 @@ pub fn difference(expected: &Model, truth: &Model) -> String {
                 return format!("{id} has {:?}, expected {:?}", real.message(seq), wanted.message(seq));
             }
         }
-        return format!("{id} ends at {} ({:?}), expected {} ({:?})", real.leaf, real.title, wanted.leaf, wanted.title);
+        let end = |one: &Conversation| format!("at {} ({:?}), without {:?}", one.leaf, one.title, one.gone);
+        return format!("{id} ends {}, expected {}", end(real), end(wanted));
     }
     "nothing".into()
 }

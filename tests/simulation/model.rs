@@ -7,20 +7,41 @@ use throughline::error::Code;
 use throughline::records::MessageStatus;
 
 /// Everything of one user. Copies share what they have in common, since every step makes some and compares them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Model {
     pub conversations: BTreeMap<String, Rc<Conversation>>,
     /// Texts of the facts that were written down.
     pub facts: Rc<BTreeSet<String>>,
+    /// Conversations that no import brings back, by id and creation. Not compared: a hash of them is stored.
+    pub erased: Rc<BTreeSet<(String, u32)>>,
+    /// Conversations that were ever made.
+    made: u32,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        self.conversations == other.conversations && self.facts == other.facts
+    }
+}
+
+#[derive(Clone, Debug, Default)]
 pub struct Conversation {
     pub title: Option<String>,
     /// By position, from 1.
     pub messages: Vec<Rc<Message>>,
     /// Where the active path ends; 0: nowhere.
     pub leaf: u32,
+    /// Ids of removed messages, as they are stored, with the message that each followed.
+    pub gone: BTreeMap<String, u32>,
+    /// Which creation it comes from, whatever brought it here. Not compared: storage has the time of it.
+    pub made: u32,
+}
+
+impl PartialEq for Conversation {
+    fn eq(&self, other: &Self) -> bool {
+        let seen = |one: &Self| (one.leaf, one.title.clone());
+        seen(self) == seen(other) && self.messages == other.messages && self.gone == other.gone
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -66,7 +87,7 @@ pub enum Change {
     EraseUser,
     AddFact { text: String },
     DropFact { text: String, erase: bool },
-    Import { backup: Rc<Backup>, trusted: bool },
+    Import { backup: Rc<Backup>, trusted: bool, bring_back: bool },
 }
 
 /// What the memory answers to a change.
@@ -133,6 +154,12 @@ impl Conversation {
     fn remove(&mut self, seq: u32, descendants: bool) {
         let gone = if descendants { self.below(seq) } else { vec![seq] };
         let parent = self.message(seq).map_or(0, |message| message.parent);
+        for at in &gone {
+            let id = self.message(*at).map(|message| message.id.clone()).unwrap_or_default();
+            if !id.starts_with("seq:") {
+                self.gone.insert(removed_id(&id), parent);
+            }
+        }
         if gone.contains(&self.leaf) {
             let before = self.path().into_iter().rev().find(|on| !gone.contains(on));
             let newest = self.living().map(|(at, _)| at).filter(|at| !gone.contains(at)).last();
@@ -146,6 +173,16 @@ impl Conversation {
             }
         }
     }
+}
+
+/// What is left of the id of a removed message.
+pub fn removed_id(id: &str) -> String {
+    format!("removed:{:016x}", fnv1a(id))
+}
+
+/// FNV-1a of 64 bits.
+pub fn fnv1a(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// What is left of a removed message.
@@ -172,7 +209,9 @@ impl Model {
                 if self.conversations.contains_key(conversation) {
                     return Err(Code::Conflict);
                 }
-                self.conversations.insert(conversation.clone(), Rc::default());
+                self.made += 1;
+                let new = Conversation { made: self.made, ..Conversation::default() };
+                self.conversations.insert(conversation.clone(), Rc::new(new));
             }
             Change::Rename { conversation, title } => self.open(conversation)?.title = Some(title.clone()),
             Change::Append { conversation, messages, parent, activate, imported } => {
@@ -234,10 +273,11 @@ impl Model {
                 }
             }
             Change::EraseConversation { conversation } => {
-                self.conversations.remove(conversation).ok_or(Code::NotFound)?;
+                let erased = self.conversations.remove(conversation).ok_or(Code::NotFound)?;
+                Rc::make_mut(&mut self.erased).insert((conversation.clone(), erased.made));
             }
-            Change::EraseUser => *self = Self::default(),
-            Change::Import { backup, .. } => backup.apply(self),
+            Change::EraseUser => *self = Self { made: self.made, ..Self::default() },
+            Change::Import { backup, bring_back, .. } => backup.apply(self, *bring_back),
             Change::AddFact { text } => {
                 Rc::make_mut(&mut self.facts).insert(text.clone());
             }
@@ -256,7 +296,7 @@ impl Model {
         messages: &[New],
         parent: Option<&Option<String>>,
         activate: bool,
-        _imported: bool,
+        imported: bool,
     ) -> Result<Answer, Code> {
         let open = self.open(conversation)?;
         let mut next = open.clone();
@@ -276,6 +316,16 @@ impl Model {
                     previous = seq;
                 }
                 stored.push((id, seq));
+                continue;
+            }
+            // An import does not bring back what was removed.
+            let gone = new.id.as_ref().filter(|_| imported).and_then(|id| next.gone.get(&removed_id(id)).copied());
+            if let (Some(id), Some(before)) = (&new.id, gone) {
+                let before = if next.message(before).is_some_and(|before| !before.removed) { before } else { 0 };
+                if parent.is_some() {
+                    previous = before;
+                }
+                stored.push((id.clone(), before));
                 continue;
             }
             previous = next.store(new, previous, MessageStatus::Complete);

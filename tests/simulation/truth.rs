@@ -172,7 +172,8 @@ fn conversation(body: &Value, messages: Vec<Read>, mut ids: BTreeMap<String, u32
         return Err(format!("lastSeq is {last}, its messages are {seqs:?}"));
     }
     let leaf = body["activeLeaf"].as_u64().map_or(last, |leaf| leaf as u32);
-    let mut found = Conversation { title: body["title"].as_str().map(str::to_owned), messages: Vec::new(), leaf };
+    let title = body["title"].as_str().map(str::to_owned);
+    let mut found = Conversation { title, leaf, ..Conversation::default() };
     let (mut counted, mut removed) = (0, 0);
     for Read { seq, tokens, message } in messages {
         counted += tokens;
@@ -186,6 +187,7 @@ fn conversation(body: &Value, messages: Vec<Read>, mut ids: BTreeMap<String, u32
     if let Some((id, seq)) = ids.iter().find(|(id, _)| !id.starts_with("removed:")) {
         return Err(format!("the id {id} leads to {seq}, which is not there"));
     }
+    found.gone = ids;
     if removed != number(body, "removed") {
         return Err(format!("{removed} tombstones, and the record says {}", body["removed"]));
     }
@@ -229,10 +231,14 @@ fn is_mark(word: &[u8]) -> bool {
     word.starts_with(MARK.as_bytes()) && word[MARK.len()..].iter().all(|letter| LETTERS.contains(letter))
 }
 
-/// The distinctive words of a text.
+/// The distinctive words of a text: whole ones, since two letters are in much that is random.
 pub fn marks_of(text: &str) -> Vec<String> {
-    let begins = text.match_indices(MARK).map(|(at, _)| at);
-    begins.map(|at| text[at..].chars().take_while(char::is_ascii_alphabetic).collect()).collect()
+    let word = |at: usize| {
+        let word = text.as_bytes().get(at..at + MARK_BYTES)?;
+        let ends = text.as_bytes().get(at + MARK_BYTES).is_none_or(|next| !next.is_ascii_alphanumeric());
+        (is_mark(word) && ends).then(|| String::from_utf8_lossy(word).into_owned())
+    };
+    text.match_indices(MARK).filter_map(|(at, _)| word(at)).collect()
 }
 
 /// Where summaries end, by conversation.

@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::lifecycle::{Lifecycle, Listener};
+use super::patience::Patience;
 use super::timer::{sleep, within};
 use crate::error::{Code, Error};
 use crate::store::Store;
@@ -50,6 +51,8 @@ pub(super) struct Connection {
     database: IdbDatabase,
     state: Rc<Cell<State>>,
     is_newer: bool,
+    /// How long its transactions wait for their stores.
+    pub(super) patience: Rc<Patience>,
 }
 
 impl Connection {
@@ -121,7 +124,7 @@ impl Connection {
                 listener(Lifecycle::Terminated);
             }
         });
-        Ok(Self { _watched: watched, database, state, is_newer })
+        Ok(Self { _watched: watched, database, state, is_newer, patience: Rc::default() })
     }
 
     /// The layout is of a later hundred: what this code does not know must not be harmed by what it writes.

@@ -7,6 +7,7 @@
 mod connection;
 pub(crate) mod failure;
 mod lifecycle;
+mod patience;
 mod timer;
 mod transaction;
 pub(crate) mod value;

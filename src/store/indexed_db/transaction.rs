@@ -9,6 +9,7 @@
 
 use super::connection::Connection;
 use super::failure::Failure;
+use super::patience::Patience;
 use super::timer::within;
 use crate::error::{Code, Error};
 use crate::sorted_map::SortedSet;
@@ -23,11 +24,7 @@ use wasm_bindgen::prelude::{Closure, wasm_bindgen};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Event, IdbDatabase, IdbRequest, IdbTransaction};
 
-/// How long a transaction may wait for others to release its stores. A tab that the browser froze with an open
-/// transaction holds them until it wakes.
-const START_LIMIT_MS: f64 = 5_000.0;
-
-/// How long a transaction may take from there on, between two signs of life.
+/// How long a transaction may take from where it holds its stores, between two signs of life.
 const ANSWER_LIMIT_MS: f64 = 5_000.0;
 
 /// How long the end of a transaction that was aborted is waited for.
@@ -115,6 +112,8 @@ pub(super) struct Transaction {
     inner: idb::Transaction,
     raw: IdbTransaction,
     progress: Rc<Progress>,
+    patience: Rc<Patience>,
+    writes: bool,
     /// Called at each answer that is waited for.
     on_answer: Option<Closure<dyn FnMut(Event)>>,
 }
@@ -126,8 +125,8 @@ impl Transaction {
         let options: TransactionOptions = Object::new().unchecked_into();
         options.set_durability(if mode == Mode::WriteStrict { "strict" } else { "relaxed" });
         let database: &DatabaseWithOptions = connection.database().unchecked_ref();
-        let mode = if mode == Mode::Read { "readonly" } else { "readwrite" };
-        let raw = database.transaction(&names, mode, &options)?;
+        let writes = mode != Mode::Read;
+        let raw = database.transaction(&names, if writes { "readwrite" } else { "readonly" }, &options)?;
         let progress = Rc::new(Progress::default());
         let mut inner = idb::Transaction::from(raw.clone());
         inner.on_complete({
@@ -146,7 +145,8 @@ impl Transaction {
                 progress.wake();
             }
         });
-        Ok(Self { inner, raw, progress, on_answer: Some(on_answer) })
+        let patience = Rc::clone(&connection.patience);
+        Ok(Self { inner, raw, progress, patience, writes, on_answer: Some(on_answer) })
     }
 
     /// One of its stores.
@@ -165,9 +165,12 @@ impl Transaction {
         let first = self.progress.answers.get() == 0;
         let expected = self.progress.answers.get() + 1;
         request.set_onsuccess(self.on_answer.as_ref().map(|closure| closure.as_ref().unchecked_ref()));
-        let limit_ms = if first { START_LIMIT_MS } else { ANSWER_LIMIT_MS };
+        let limit_ms = if first { self.patience.limit_ms() } else { ANSWER_LIMIT_MS };
         let is_late = within(limit_ms, pin!(self.progress.reach(expected))).await.is_none();
         if is_late && self.progress.ended.borrow().is_none() {
+            if first {
+                self.patience.gave_up(limit_ms);
+            }
             // It fails where all was asked already, as for a barrier: whether that still goes through makes no difference.
             if self.raw.abort().is_ok() {
                 self.end().await;
@@ -176,6 +179,10 @@ impl Transaction {
         }
         request.set_onsuccess(None);
         if self.progress.answers.get() >= expected {
+            if first && self.writes {
+                // Reading may be possible while another tab reads for ever; only this shows that nobody holds the stores.
+                self.patience.regain();
+            }
             return Ok(());
         }
         Err(self.progress.failure().unwrap_or(Failure::Exception(String::new())))
@@ -224,8 +231,8 @@ impl Transaction {
 fn busy() -> Error {
     Error::new(
         Code::StorageBlocked,
-        "another tab, or a long write, has held the storage for 5 seconds; nothing was written: close or wake other tabs \
-         of this app, and try again",
+        "another tab, or a long write, holds the storage for seconds now; nothing was written: close or wake other tabs of \
+         this app, and try again",
     )
 }
 
