@@ -101,7 +101,7 @@ impl Engine {
     async fn try_update_stream(&self, update: &StreamUpdate) -> Result<bool> {
         let id = update.conversation_id.as_str();
         let found = self.host.storage.get(vec![(Store::Messages, key![id, update.seq])]).await?.pop().flatten();
-        let read = |record: Record| {
+        let read = |record: Record| -> Result<Stored<MessageRecord>> {
             let (value, _) = read_message(&record)?;
             Ok(Stored { value, body: record.body })
         };
