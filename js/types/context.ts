@@ -184,6 +184,7 @@ export interface ReceiptRetrieval {
    * - `self_contained`: it brings the text it is about, or asks for a calculation, a poem.
    * - `general_knowledge`: it asks what anybody may know, and no older message has more than a word of it.
    * - `answered_by_recent`: it is about what the recent window says.
+   * - `no_older_match`: there are no vectors to compare, and no older message has more than a little of its words.
    */
   reasons: string[];
   /** By words and vectors, by words only, or not at all. */

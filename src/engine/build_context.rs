@@ -402,31 +402,12 @@ impl Engine {
         if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
             self.load_all().await?;
         }
-        let (shown, decision) = {
-            let state = self.state.borrow();
-            let conversation = found(state.conversation(id))?;
-            let recent_messages = conversation.path_from(recent.first_seq);
-            let shown: Vec<u32> = recent_messages
-                .take_while(|message| message.seq < newest.first_seq)
-                .filter_map(|message| message.document())
-                .collect();
-            let admits = |number: u32, seq: Seq| match number == conversation.number {
-                true => seq < recent.first_seq && conversation.is_active(seq),
-                false if retrieval.scope == Scope::Conversation => false,
-                false => {
-                    state.numbered(number).is_some_and(|other| other.stored.value.is_shared() && other.is_active(seq))
-                }
-            } && !(is_remote && state.numbered(number).is_some_and(|found| found.is_local(seq)));
-            let decision = decide(&GateRequest {
-                question: &newest.text,
-                choice: request.retrieval,
-                recent: &shown,
-                admits: &admits,
-                messages_outside: state.index.messages_outside(conversation.number, recent.first_seq, retrieval.scope),
-                index: &state.index,
-            });
-            (shown, decision)
-        };
+        let (shown, mut decision) = self.gate(request, newest, recent, 0.0)?;
+        if decision.reasons == ["no_older_match"] {
+            // A summary says in its own words what was said.
+            let told = self.told_by_summary(id, &newest.text).await?;
+            (_, decision) = self.gate(request, newest, recent, told)?;
+        }
         if !decision.retrieve {
             return Ok((None, decision));
         }
@@ -451,6 +432,46 @@ impl Engine {
         let mut evidence = self.find_evidence(search.clone()).await?;
         self.descend(id, search, &mut evidence).await?;
         Ok((Some(evidence), decision))
+    }
+
+    /// What the gate decides, with the documents of the recent window.
+    fn gate(
+        &self,
+        request: &ContextRequest,
+        newest: &Newest,
+        recent: &Recent,
+        summary_share: f32,
+    ) -> Result<(Vec<u32>, Decision)> {
+        let id = request.conversation_id.as_str();
+        let retrieval = &self.options.policy.retrieval;
+        let is_remote = newest.is_remote;
+        let embedder = self.host.embedder.as_ref();
+        let compares_vectors = embedder.is_some_and(|embedder| !(newest.is_local() && embedder.is_remote()));
+        let state = self.state.borrow();
+        let conversation = found(state.conversation(id))?;
+        let recent_messages = conversation.path_from(recent.first_seq);
+        let shown: Vec<u32> = recent_messages
+            .take_while(|message| message.seq < newest.first_seq)
+            .filter_map(|message| message.document())
+            .collect();
+        let admits = |number: u32, seq: Seq| match number == conversation.number {
+            true => seq < recent.first_seq && conversation.is_active(seq),
+            false if retrieval.scope == Scope::Conversation => false,
+            false => {
+                state.numbered(number).is_some_and(|other| other.stored.value.is_shared() && other.is_active(seq))
+            }
+        } && !(is_remote && state.numbered(number).is_some_and(|found| found.is_local(seq)));
+        let decision = decide(&GateRequest {
+            question: &newest.text,
+            choice: request.retrieval,
+            recent: &shown,
+            admits: &admits,
+            messages_outside: state.index.messages_outside(conversation.number, recent.first_seq, retrieval.scope),
+            index: &state.index,
+            has_vectors: compares_vectors && state.index.vectors().is_some_and(|vectors| !vectors.is_empty()),
+            summary_share,
+        });
+        Ok((shown, decision))
     }
 
     fn dropped_hits(&self, evidence: &Evidence) -> Vec<Dropped> {

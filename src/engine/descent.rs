@@ -7,7 +7,7 @@ use super::topics::Nodes;
 use crate::error::Result;
 use crate::message::Seq;
 use crate::retrieval::Relevance;
-use crate::summary;
+use crate::summary::{self, Landing};
 
 /// Messages that have so much of a question are what it asks for: the summary is not looked at.
 const FOUND: f32 = 0.75;
@@ -22,20 +22,13 @@ impl Engine {
     /// Adds to what was found for a question of a conversation the messages that its summary leads to: down the tree to the
     /// node, and the sentence in it, that say most about the question, and from its words to the messages of the node.
     pub(super) async fn descend(&self, id: &str, request: EvidenceRequest<'_>, evidence: &mut Evidence) -> Result<()> {
-        let (relevance, is_summarized) = {
-            let state = self.state.borrow();
-            let is_summarized = state.conversation(id).is_some_and(|found| found.summarized_until_seq() > 0);
-            (Relevance::new(&state.index, request.text), is_summarized)
-        };
+        let relevance = Relevance::new(&self.state.borrow().index, request.text);
         let most = relevance.most();
         let found = evidence.best_text(&|text| relevance.of(text));
-        if !is_summarized || most <= 0.0 || found >= most * FOUND {
+        if most <= 0.0 || found >= most * FOUND {
             return Ok(());
         }
-        let Nodes { chunks, topics, .. } = self.nodes_in_force(id).await?;
-        let Some(landing) = summary::descend(chunks.iter().chain(&topics), &|sentence| relevance.of(sentence)) else {
-            return Ok(());
-        };
+        let Some(landing) = self.landing(id, &relevance).await? else { return Ok(()) };
         if landing.relevance < most * LEAST_TOLD || landing.relevance <= found {
             return Ok(());
         }
@@ -56,6 +49,22 @@ impl Engine {
             .await?;
         evidence.add_from_summary(below);
         Ok(())
+    }
+
+    /// How much of a question one sentence of the conversation's summary tree says, 0 to 1.
+    pub(super) async fn told_by_summary(&self, id: &str, question: &str) -> Result<f32> {
+        let relevance = Relevance::new(&self.state.borrow().index, question);
+        let told = self.landing(id, &relevance).await?.map_or(0.0, |landing| landing.relevance);
+        Ok(told / relevance.most().max(f32::MIN_POSITIVE))
+    }
+
+    async fn landing(&self, id: &str, relevance: &Relevance) -> Result<Option<Landing>> {
+        let is_summarized = self.state.borrow().conversation(id).is_some_and(|found| found.summarized_until_seq() > 0);
+        if !is_summarized {
+            return Ok(None);
+        }
+        let Nodes { chunks, topics, .. } = self.nodes_in_force(id).await?;
+        Ok(summary::descend(chunks.iter().chain(&topics), &|sentence| relevance.of(sentence)))
     }
 }
 

@@ -9,7 +9,8 @@
 //! for it; then the floor is lowered to what the search itself is sure of ([`Decision::floor`]). Else nothing speaks for
 //! or against it, and what a search finds above the floor decides.
 
-use super::gate_question::{GateQuestion, Word, WordKind};
+use super::gate_overlap::Overlap;
+use super::gate_question::{GateQuestion, WordKind};
 use super::message_index::MessageIndex;
 use super::question::{quoted_rows, readable};
 use crate::message::Seq;
@@ -45,6 +46,11 @@ pub struct GateRequest<'a> {
     pub admits: &'a dyn Fn(u32, Seq) -> bool,
     /// The index that would be searched.
     pub index: &'a MessageIndex,
+    /// Messages are compared by vectors too: that no message has a word of the question does not say that none is like it.
+    pub has_vectors: bool,
+    /// How much of the question one sentence of the summary says, by rarity of words, 0 to 1: it may lead to messages that
+    /// have other words.
+    pub summary_share: f32,
 }
 
 /// Whether to retrieve, and why.
@@ -62,7 +68,8 @@ pub struct Decision {
     /// depends on them), `older_match` (an older message has more of its words, or what it quotes). For, not sure: `exact_detail`, `topic_shift` (its words are not those
     /// of the recent window), `in_doubt`.
     ///
-    /// Against: `never`, `nothing_older`, `small_talk`, `about_last_answer` (that is to be put otherwise, gone on with or
+    /// Against: `never`, `nothing_older`, `no_older_match` (only words are compared, and no older message has more than a
+    /// little of them), `small_talk`, `about_last_answer` (that is to be put otherwise, gone on with or
     /// corrected), `self_contained` (it brings its text, or asks for a calculation or a poem), `general_knowledge`,
     /// `answered_by_recent`.
     pub reasons: Vec<&'static str>,
@@ -120,16 +127,21 @@ const UNSPACED_LEAD_SHARE: f32 = 0.15;
 const LARGE_LEAD_WORDS: f32 = 1.9;
 /// A question of so few words that points at something points at the last answer.
 const FEW_WORDS: f32 = 2.0;
+/// Of a question that nothing speaks for one older message has so much, by rarity of words, or a search by words finds
+/// nothing that is worth its room; of one about the user's own things this much.
+const PART_KNOWN: f32 = 0.2;
+const LITTLE_KNOWN: f32 = 0.2;
+/// Of either so much is enough where it has a word that the recent window has not.
+const LEADING_KNOWN: f32 = 0.14;
+/// The same in a script without spaces, of which each word brings pieces that no message has.
+const UNSPACED_KNOWN: f32 = 0.1;
+/// Where no older message has a word of its own, and the recent window has more of the question by rarity, and this much, it
+/// is about what is talked of.
+const LEAST_SHOWN: f32 = 0.2;
+/// A sentence of the summary that says so much of a question is about the same thing.
+const TOLD_BY_SUMMARY: f32 = 0.5;
 /// Certainty where all that speaks for it is one word of an older message.
 const BY_ONE_WORD: f64 = 0.5;
-/// Words that more than one in so many messages have, and more than [`FEW_MESSAGES`], say next to nothing: the names of
-/// who speaks, say.
-const COMMON_SHARE: usize = 20;
-const COMMON_WEIGHT: f32 = 0.1;
-/// Below this weight a question has no words to speak of.
-const LEAST_WEIGHT: f32 = 0.05;
-const FEW_MESSAGES: usize = 12;
-
 /// Decides.
 #[must_use]
 pub fn decide(request: &GateRequest<'_>) -> Decision {
@@ -163,12 +175,21 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
     let follow_up_share = if question.asks_detail { DETAIL_SHARE } else { FOLLOW_UP_SHARE };
     let leads_little = has_lead && overlap.lead < LARGE_LEAD_WORDS && !question.is_unspaced && !question.asks_detail;
     let is_about_recent = overlap.inside >= follow_up_share && overlap.inside > overlap.outside
-        || overlap.inside >= PART_SHARE && overlap.inside >= overlap.outside && leads_little;
+        || overlap.inside >= PART_SHARE && overlap.inside >= overlap.outside && leads_little
+        || overlap.lead < LEAD_WORDS && overlap.shown >= LEAST_SHOWN && overlap.shown > overlap.known;
     let is_follow_up = has_window
         && (is_about_recent
-            || question.words.is_empty()
-            || question.points_somewhere && (!has_lead || total <= FEW_WORDS && overlap.lead < total * MOST_SHARE));
+            || question.names_nothing
+            || question.supposes && overlap.lead < LARGE_LEAD_WORDS
+            || question.points_somewhere
+                && (!has_lead
+                    || total <= FEW_WORDS && overlap.lead < total * MOST_SHARE && overlap.outside <= overlap.inside));
+    let is_reaction = question.is_reaction
+        && !(question.points_back || question.asks_detail || question.asks_for_user || question.is_personal)
+        && overlap.lead < LARGE_LEAD_WORDS
+        && !overlap.leads.iter().any(|kind| *kind != WordKind::Plain);
     let reason_against = match () {
+        () if is_reaction => Some("small_talk"),
         () if question.is_self_contained => Some("self_contained"),
         () if question.is_about_answer && has_window => Some("about_last_answer"),
         () if question.is_creative => Some("self_contained"),
@@ -177,14 +198,19 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
         () => None,
     };
     let names = |kind: WordKind| overlap.leads.contains(&kind);
-    let may_name = !question.is_self_contained && (is_follow_up || !question.is_about_answer);
+    // "Remind me who wrote Dune": nobody spoke of Dune.
+    let is_foreign = question.is_general && overlap.has_unknown_name;
+    let may_name = !question.is_self_contained
+        && !is_foreign
+        && !(question.is_general && overlap.lead < LEAD_WORDS)
+        && (is_follow_up || !question.is_about_answer);
     let is_older = match reason_against {
         None => has_lead,
         Some(_) => !question.is_self_contained && overlap.lead >= LARGE_LEAD_WORDS,
     };
     let points_nowhere = question.points_somewhere && !has_window;
     let mut reasons = chosen(&[
-        (question.points_back, "past_reference"),
+        (question.points_back && !(is_foreign && overlap.lead < LARGE_LEAD_WORDS), "past_reference"),
         // One that was spoken of before too: a recent mention of it may be less than what was said then.
         (names(WordKind::Identifier) && may_name || overlap.has_older_identifier && overlap.inside < ALL, "identifier"),
         (names(WordKind::Name) && may_name || points_nowhere, "unresolved_mention"),
@@ -197,14 +223,27 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
         (is_older || overlap.has_older_quotation && !question.is_task, "older_match"),
     ]);
     let speaks_for = !reasons.is_empty();
+    // What only words are compared for and no message has is not there; what the user's advice or text depends on is told
+    // in other words, and is looked for all the same.
+    let finds_nothing = !request.has_vectors && request.summary_share < TOLD_BY_SUMMARY;
+    let (part_known, little_known) = match question.is_unspaced {
+        true => (UNSPACED_KNOWN, UNSPACED_KNOWN),
+        false if overlap.lead >= LEAD_WORDS => (LEADING_KNOWN, LEADING_KNOWN),
+        false => (PART_KNOWN, LITTLE_KNOWN),
+    };
+    let is_lookup = reasons == ["personal"] && !question.asks_for_user && !request.names_speaker(&question);
     let certainty = match () {
         () if !speaks_for => 0.0,
+        () if is_lookup && overlap.known < little_known => BY_ONE_WORD,
         () if reasons == ["older_match"] && !question.is_unspaced && overlap.lead < LARGE_LEAD_WORDS => BY_ONE_WORD,
         () => 1.0,
     };
     let is_tried = is_about_recent && has_lead && question.asks_detail && !question.is_self_contained;
     if let Some(reason) = reason_against.filter(|_| !speaks_for && !is_tried) {
         return skip(reason);
+    }
+    if finds_nothing && (!speaks_for && overlap.known < part_known || is_lookup && overlap.known < little_known) {
+        return skip("no_older_match");
     }
     reasons.extend(chosen(&[
         (question.asks_detail, "exact_detail"),
@@ -220,83 +259,6 @@ fn chosen(reasons: &[(bool, &'static str)]) -> Vec<&'static str> {
     reasons.iter().filter(|(holds, _)| *holds).map(|(_, reason)| *reason).collect()
 }
 
-/// Where the question's words stand.
-struct Overlap {
-    /// The largest share of them in one recent message and the next.
-    inside: f32,
-    /// The largest share of them in one older message: where it is as large, nobody can tell which is meant.
-    outside: f32,
-    /// The most of them, counted in words, that one older message has and the recent window has not.
-    lead: f32,
-    /// Kinds of words that are not in the recent window and are in an older message.
-    leads: Vec<WordKind>,
-    /// An older message has an identifier of the question, whether or not a recent one has it too.
-    has_older_identifier: bool,
-    /// An older message has word for word what the question quotes, and no recent one has it.
-    has_older_quotation: bool,
-}
-
-impl Overlap {
-    fn new(request: &GateRequest<'_>, question: &GateQuestion) -> Self {
-        let lexical = &request.index.lexical;
-        let mut places: Vec<(u32, usize)> = request.recent.iter().copied().zip(0..).collect();
-        crate::sorting::sort(&mut places);
-        // By the later of two neighbouring messages: what both have together.
-        let mut pairs = vec![0.0_f32; request.recent.len() + 1];
-        let mut leads = Vec::new();
-        let mut has_older_identifier = false;
-        // By document: all words that it has, and those of them that the recent window has not.
-        let mut older: Vec<(f32, f32)> = Vec::new();
-        let mut total = 0.0;
-        for word in distinct(&question.words) {
-            let mut holders: Vec<usize> = Vec::new();
-            let is_common = lexical.document_frequency(word.hash) > FEW_MESSAGES.max(lexical.len() / COMMON_SHARE);
-            let weight = if is_common { word.weight * COMMON_WEIGHT } else { word.weight };
-            total += weight;
-            lexical.for_each_posting(word.hash, |document, _| {
-                if let Ok(found) = places.binary_search_by_key(&document, |(place, _)| *place) {
-                    holders.push(places[found].1);
-                }
-            });
-            crate::sorting::sort(&mut holders);
-            for at in &holders {
-                pairs[*at] += weight;
-                if !holders.contains(&(at + 1)) {
-                    pairs[at + 1] += weight;
-                }
-            }
-            if is_common {
-                continue;
-            }
-            let is_lead = holders.is_empty();
-            older.resize(lexical.capacity(), (0.0, 0.0));
-            let mut is_older = false;
-            lexical.for_each_posting(word.hash, |document, _| {
-                let (all, lead) = &mut older[document as usize];
-                *all += weight;
-                *lead += if is_lead { weight } else { 0.0 };
-                let counts = is_lead || word.kind == WordKind::Identifier && !has_older_identifier;
-                is_older |= counts && request.may_bring(document);
-            });
-            if is_older && is_lead {
-                leads.push(word.kind);
-            }
-            has_older_identifier |= is_older && word.kind == WordKind::Identifier;
-        }
-        let (mut all, mut lead) = (0.0, 0.0);
-        for (weights, document) in older.iter().zip(0..) {
-            if (weights.0 > all || weights.1 > lead) && request.may_bring(document) {
-                all = weights.0.max(all);
-                lead = weights.1.max(lead);
-            }
-        }
-        let best = pairs.iter().copied().fold(0.0, f32::max);
-        let total = f32::max(total, LEAST_WEIGHT);
-        let has_older_quotation = request.quotes_older();
-        Self { inside: best / total, outside: all / total, lead, leads, has_older_identifier, has_older_quotation }
-    }
-}
-
 impl GateRequest<'_> {
     /// The question names, as a name, somebody who speaks in the messages: it is about them as "my" is about the user.
     fn names_speaker(&self, question: &GateQuestion) -> bool {
@@ -304,7 +266,7 @@ impl GateRequest<'_> {
         names.any(|name| self.index.speakers.iter().any(|speaker| speaker.words.contains(&name.hash)))
     }
 
-    fn quotes_older(&self) -> bool {
+    pub(super) fn quotes_older(&self) -> bool {
         let marks = self.index.timeline.marks();
         quoted_rows(self.index.analyzer(), readable(self.question)).iter().any(|row| {
             !self.recent.iter().any(|document| row.stands_in(marks.of(*document)))
@@ -312,20 +274,9 @@ impl GateRequest<'_> {
         })
     }
 
-    fn may_bring(&self, document: u32) -> bool {
+    pub(super) fn may_bring(&self, document: u32) -> bool {
         self.index.place(document).is_some_and(|(conversation, seq)| (self.admits)(conversation, seq))
     }
-}
-
-/// Each word once.
-fn distinct(words: &[Word]) -> Vec<Word> {
-    let mut distinct: Vec<Word> = Vec::new();
-    for word in words {
-        if !distinct.iter().any(|other| other.hash == word.hash) {
-            distinct.push(*word);
-        }
-    }
-    distinct
 }
 
 crate::json_reader::deserialize_as_json!(RetrievalChoice);
@@ -364,9 +315,29 @@ mod tests {
         recent_texts: &[&str],
         messages_outside: usize,
     ) -> Decision {
+        decide_beside(question, choice, recent_texts, messages_outside, (true, 0.0))
+    }
+
+    /// With vectors or without, and a summary that says this share of the question.
+    fn decide_beside(
+        question: &str,
+        choice: RetrievalChoice,
+        recent_texts: &[&str],
+        messages_outside: usize,
+        (has_vectors, summary_share): (bool, f32),
+    ) -> Decision {
         let (index, recent) = index(recent_texts);
         let admits = |conversation: u32, _: Seq| conversation == 1;
-        decide(&GateRequest { question, choice, recent: &recent, messages_outside, admits: &admits, index: &index })
+        decide(&GateRequest {
+            question,
+            choice,
+            recent: &recent,
+            messages_outside,
+            admits: &admits,
+            index: &index,
+            has_vectors,
+            summary_share,
+        })
     }
 
     fn ask(question: &str) -> Decision {
@@ -455,6 +426,51 @@ mod tests {
     }
 
     #[test]
+    fn words_that_no_message_has_are_not_searched_for_by_words() {
+        let by_words = |question: &str, summary_share: f32| {
+            decide_beside(question, RetrievalChoice::Auto, RECENT, 2, (false, summary_share))
+        };
+        for question in
+            ["Which database is it?", "Was there a food allergy?", "Where is the wedding venue?", "예식장이 어디야?"]
+        {
+            assert_eq!(by_words(question, 0.0).reasons, ["no_older_match"], "{question}");
+            assert!(by_words(question, 0.6).retrieve, "the summary speaks of it: {question}");
+            assert!(ask(question).retrieve, "vectors may find what has other words: {question}");
+        }
+        assert_eq!(by_words("What is my blood type?", 0.0).reasons, ["no_older_match"]);
+        // What somebody has told may decide, in other words.
+        assert_eq!(by_words("Suggest a dinner for tonight", 0.0).reasons, ["personal"]);
+        assert!(by_words("Do you remember the wedding venue?", 0.0).retrieve);
+        assert!(by_words("Which port does the gateway use?", 0.0).retrieve);
+    }
+
+    #[test]
+    fn pronouns_that_point_at_nothing_said_before() {
+        for question in
+            ["Which database is it?", "Was there a food allergy?", "The parcel is late again, where is it now?"]
+        {
+            assert!(ask(question).retrieve, "{question}");
+        }
+        for question in ["Is it safe?", "What if I raise it?", "So what should I do first?"] {
+            assert_eq!(ask(question).reasons, ["answered_by_recent"], "{question}");
+        }
+    }
+
+    #[test]
+    fn reactions_are_small_talk_and_requests_behind_them_are_not() {
+        for question in
+            ["Thanks for listening", "Oh, strange!", "Genau so", "Vale, entendido", "なるほど、面白いですね"]
+        {
+            assert_eq!(ask(question).reasons, ["small_talk"], "{question}");
+        }
+        for question in
+            ["Thanks, and which port does the gateway use?", "ok, look at src/gateway/main.rs:42", "Yes, in Berlin"]
+        {
+            assert!(ask(question).retrieve, "{question}");
+        }
+    }
+
+    #[test]
     fn what_is_quoted_from_an_older_message_is_looked_for() {
         for question in ["Find \"the gateway listens on 7001, see src\"", "«Let us host it in Berlin» wer war das"] {
             let decision = ask(question);
@@ -488,6 +504,8 @@ mod tests {
                 messages_outside: 1,
                 admits: &admits,
                 index: &index,
+                has_vectors: true,
+                summary_share: 0.0,
             })
         };
         assert_eq!(ask_about(Some("Melanie")).reasons, ["personal"]);

@@ -1,7 +1,7 @@
 //! A question as the gate reads it: what kind of request it is, and its words.
 
 use super::gate_words as words;
-use super::question::{is_technical, readable, stands_between_spaces};
+use super::question::{asks, is_technical, readable, stands_between_spaces};
 use super::quotations::QUOTATION_MARKS;
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
 
@@ -12,6 +12,9 @@ const GIVEN_WORDS: usize = 5;
 const GIVEN_LETTERS: usize = 10;
 /// Of the request itself so much is read, in bytes; what follows is taken for a text given along.
 const MOST_REQUEST_BYTES: usize = 1_000;
+
+/// Words of any conversation count so much of others.
+const LIGHT_WEIGHT: f32 = 0.3;
 
 /// A content word of the question, or a piece of one.
 #[derive(Clone, Copy)]
@@ -40,13 +43,19 @@ pub(super) struct GateQuestion {
     /// It points at something without naming it.
     pub points_somewhere: bool,
     pub is_small_talk: bool,
+    /// It goes on from what was just said: "what if".
+    pub supposes: bool,
+    /// It has no word that says what it is about.
+    pub names_nothing: bool,
+    /// It begins with thanks, agreement, surprise, and asks nothing.
+    pub is_reaction: bool,
     /// It is about the last answer: to be put otherwise, gone on with, corrected.
     pub is_about_answer: bool,
     /// It brings all that it needs: a text with what to do with it, a calculation.
     pub is_self_contained: bool,
     /// It says what is to be done with a text that it brings.
     pub is_task: bool,
-    /// It asks for a poem, a joke, or the like.
+    /// It asks for a poem, a joke, or the like, or for a text that knows nothing of the user.
     pub is_creative: bool,
     /// It asks for what anybody may know.
     pub is_general: bool,
@@ -69,6 +78,7 @@ impl GateQuestion {
         let mut last_weighed = usize::MAX;
         let mut unspaced = 0.0;
         let mut only_small_talk = true;
+        let mut names_something = false;
         analyzer.terms(request, Side::Question, &mut |term| {
             if term.kind == TermKind::Variant {
                 return;
@@ -89,7 +99,9 @@ impl GateQuestion {
                     _ => WordKind::Plain,
                 };
                 let begins = last_weighed != term.position;
-                let weight = weight(term.kind, term.text, begins);
+                let says_little = is_in(words::LIGHT, term.text) || is_in(words::DETAIL, term.text);
+                names_something |= !says_little;
+                let weight = weight(term.kind, term.text, begins) * if says_little { LIGHT_WEIGHT } else { 1.0 };
                 if weight > 0.0 {
                     last_weighed = term.position;
                 }
@@ -103,13 +115,17 @@ impl GateQuestion {
         let has = |table: &str| table.split('|').any(|phrase| has_phrase(&sequence, &folded, phrase));
         let characters = text.chars().count();
         let is_short = characters <= SHORT_CHARACTERS;
-        let asks = text.contains(['?', '？']);
+        let has_mark = text.contains(['?', '？']);
         read.asks_detail = has(words::DETAIL);
         read.points_back = has(words::PAST) || read.asks_detail && has(words::AGAIN);
         // Beside a name it points at that.
         let has_name = read.words.iter().any(|word| word.kind == WordKind::Name);
-        read.points_somewhere = !has_name && has(words::POINTING);
-        read.is_small_talk = !has_given_text && is_short && only_small_talk && !asks && is_small_in_pieces(&folded);
+        read.points_somewhere =
+            !has_name && has(words::POINTING) && !is_dummy_pronoun(&sequence) && !points_within(&folded);
+        read.supposes = has(words::SUPPOSING);
+        read.names_nothing = !names_something;
+        read.is_reaction = !asks(&text) && is_short && begins_with_reaction(&sequence, &folded);
+        read.is_small_talk = !has_given_text && is_short && only_small_talk && !has_mark && is_small_in_pieces(&folded);
         read.is_task = has_given_text && has(words::TASK);
         // "How many times" counts, and multiplies nothing.
         let calculates = has(words::ARITHMETIC) && !has("how many times");
@@ -118,14 +134,17 @@ impl GateQuestion {
             || is_calculation(&text, calculates || text.contains('%'));
         read.is_general =
             has(words::KNOWLEDGE) && ![" and ", " und ", " et ", " y "].iter().any(|and| sequence.starts_with(and));
-        read.is_creative = !asks && has(words::CREATIVE);
+        read.is_creative = !has_mark && has(words::CREATIVE);
         read.is_about_answer = !read.is_self_contained && is_short && (has(words::EDIT) || has(words::CORRECTION));
         read.is_personal = has(words::PERSONAL);
         let is_own_task = read.is_self_contained || read.is_about_answer || read.is_creative;
         // "Write a letter of thanks" says all that it needs; "write the letter" and "write me a letter" do not.
         let is_for_anybody = has(words::COMPOSE_ANY) && !has(words::DEFINITE) && !read.is_personal && !has_name;
-        let composes = !asks && has(words::COMPOSE) && !is_for_anybody;
-        read.asks_for_user = has(words::US) || !is_own_task && (has(words::ADVICE) || composes);
+        let composes = !has_mark && has(words::COMPOSE) && !is_for_anybody;
+        read.is_creative |= !has_mark && is_for_anybody;
+        // "What should I change first?" names nothing that could have been told.
+        let advises = has(words::ADVICE) && names_something;
+        read.asks_for_user = has(words::US) || !is_own_task && (advises || composes);
         read
     }
 
@@ -160,6 +179,34 @@ fn weight(kind: TermKind, text: &str, begins: bool) -> f32 {
     }
 }
 
+/// "Which database is it?" and "is there an allergy?" point at nothing: they say what is meant.
+fn is_dummy_pronoun(sequence: &str) -> bool {
+    let begins = |starts: &[&str]| starts.iter().any(|start| sequence.starts_with(start));
+    let ends = |ends: &[&str]| ends.iter().any(|end| sequence.ends_with(end));
+    let names = sequence.split(' ').filter(|word| !word.is_empty()).count() >= 4;
+    names && begins(&[" which ", " what "]) && ends(&[" is it ", " was it ", " are they ", " were they "])
+        || begins(&[" is there ", " are there ", " was there ", " were there "])
+        || begins(&[" welche ", " welcher ", " welches "])
+            && ends(&[" ist das ", " war das ", " sind das ", " waren das "])
+}
+
+/// "The parcel is late, where is it?" points at what it names itself, before a pause.
+fn points_within(folded: &str) -> bool {
+    let pauses = [", ", ": ", ". ", " and ", " und ", " y ", " et "];
+    let Some(at) = pauses.iter().filter_map(|pause| folded.rfind(pause)).max() else { return false };
+    let head = &folded[..at];
+    let words = || head.split(|letter: char| !letter.is_alphanumeric());
+    words().filter(|word| word.len() > 3).count() > 1 && !words().any(|word| is_in(words::POINTING, word))
+}
+
+fn begins_with_reaction(sequence: &str, folded: &str) -> bool {
+    let folded = folded.trim_start();
+    words::REACTIONS.split('|').any(|start| match start.is_ascii() {
+        true => sequence.trim_start().strip_prefix(start).is_some_and(|rest| rest.starts_with(' ')),
+        false => folded.starts_with(start),
+    })
+}
+
 fn is_thai(text: &str) -> bool {
     text.starts_with(|letter| ('\u{E00}'..'\u{3000}').contains(&letter))
 }
@@ -183,7 +230,8 @@ fn without_given_text(question: &str) -> (&str, bool) {
     };
     cut(question.find("```"));
     cut(question.find('\n'));
-    let after_colon = question.find([':', '：']).filter(|at| !question[*at..].trim_end().ends_with(['?', '？']));
+    let is_told = |at: &usize| !question[*at..].trim_end().ends_with(['?', '？']) || begins_with_task(&question[..*at]);
+    let after_colon = question.find([':', '：']).filter(is_told);
     cut(after_colon);
     // A question may well name a book.
     let quotes = if question.trim_end().ends_with(['?', '？']) { &[][..] } else { QUOTATION_MARKS };
@@ -195,6 +243,12 @@ fn without_given_text(question: &str) -> (&str, bool) {
     }
     cut((end < question.len()).then_some(end));
     (request, request.len() < question.len())
+}
+
+fn begins_with_task(request: &str) -> bool {
+    let mut folded = String::new();
+    fold_into(request, &mut folded);
+    words::TASK.split('|').any(|task| folded.starts_with(task))
 }
 
 fn is_given(text: &str) -> bool {
@@ -219,7 +273,8 @@ fn is_calculation(text: &str, has_words: bool) -> bool {
 
 /// Whether the word at this place is capitalised without beginning a sentence.
 fn is_name(text: &str, position: usize) -> bool {
-    let is_capital = text.get(position..).and_then(|rest| rest.chars().next()).is_some_and(char::is_uppercase);
+    let mut letters = text.get(position..).unwrap_or_default().chars();
+    let is_capital = letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_alphabetic);
     let before = text.get(..position).unwrap_or_default().trim_end();
     is_capital && !before.is_empty() && !before.ends_with(['.', '!', '?', ':', '\n', '"', '“', '¿', '¡'])
 }

@@ -108,6 +108,28 @@ pub(super) const SMALL_TALK_PIECES: &str = concat!(
     "ขอบคุณมาก|ขอบคุณ|สวัสดีตอนเช้า|สวัสดี|โอเค|จะลองดู|มีประโยชน์มาก|ได้เลย|ต่อเลย|ครับ|ค่ะ|คะ|นะ",
 );
 
+/// What an answer begins with that agrees, thanks or reacts: whatever follows is told, not asked.
+#[rustfmt::skip] // by language
+pub(super) const REACTIONS: &str = concat!(
+    // English
+    "thanks|thank|thx|ok|okay|yes|yeah|yep|haha|lol|alright|great|cool|nice|wow|oh|ah|aha|hm|hmm|true|right|sure|fine|",
+    "perfect|brilliant|understood|agreed|thats fine|good to know|will do|fair enough|me too|got it|makes sense|",
+    // German
+    "danke|ja|okay|gut|super|klar|ach|ah|oh|aha|genau|stimmt|verstehe|verstanden|alles klar|einverstanden|",
+    // Spanish
+    "gracias|vale|claro|ah|oh|entiendo|entendido|genial|perfecto|estupendo|de acuerdo|muy bien|",
+    // French
+    "merci|oui|daccord|ah|oh|parfait|super|genial|compris|ca marche|entendu|tres bien|",
+    // Korean
+    "고마|감사|응|네|아하|오케이|알겠|알았|그렇구나|그래|좋아|맞아|",
+    // Japanese
+    "ありがと|はい|うん|なるほど|了解|わかりました|分かりました|わかった|分かった|そうですね|そうか|いいですね|",
+    // Chinese
+    "谢谢|多谢|好的|好吧|嗯|懂了|明白|知道了|原来如此|没问题|收到|",
+    // Thai
+    "ขอบคุณ|ขอบใจ|โอเค|เข้าใจ|ได้เลย|ได้ค่ะ|ได้ครับ|ตกลง|อ๋อ",
+);
+
 /// Words that point at something without naming it.
 #[rustfmt::skip] // by language
 pub(super) const POINTING: &str = concat!(
@@ -138,24 +160,45 @@ pub(super) const EDIT: &str = concat!(
     "write that|out of this|list the steps|say it|say that|explain that|explain it|show that|",
     "one sentence|more detail|elaborate|your answer|last answer|friendlier|",
     "more formal|like im five|as a code|didnt understand|dont understand|dont get|",
-    "keep going|tell me more|that example|",
+    "keep going|tell me more|that example|in plain|plain english|as a list|as a tweet|as an email|as a poem|",
+    "as json|as yaml|in latex|in markdown|as bullets|one line|one word|two sentences|three sentences|a few words|",
+    "briefly|in short|sum it up|summarize|less formal|more casual|more polite|more serious|another example|",
+    "the example|step by step|number the|sort them|group them|try again|once more|",
     // German
-    "kurzer|langer|einfacher|ubersetz|ubersetze|formulier|formuliere|fass|fasse|mach daraus|als liste|",
-    "als tabelle|stichpunkte|ausfuhrlicher|freundlicher|mach weiter|nicht verstanden|",
+    "kurzer|langer|einfacher|ubersetz|ubersetze|formulier|formuliere|fass|fasse|mach daraus|schreib das|schreib es|als liste|",
+    "als tabelle|stichpunkte|ausfuhrlicher|freundlicher|mach weiter|nicht verstanden|in einem satz|in zwei satzen|",
+    "fur kinder|als beispiel|noch ein beispiel|lockerer|formlicher|knapper|",
     // Spanish
     "mas corto|mas breve|mas largo|mas simple|reescribe|reescribelo|traduce|traducelo|resume|resumelo|",
-    "ponlo|hazlo|dilo|mas detalles|mas amable|no entendi|sigue|continua|",
+    "ponlo|hazlo|dilo|mas detalles|mas amable|no entendi|sigue|continua|en una frase|una sola frase|en pocas palabras|",
+    "explicamelo|otro ejemplo|como una lista|en una tabla|paso a paso|mas formal|mas informal|",
     // French
     "plus court|plus long|plus simple|reformule|reecris|traduis|resume|fais-en|en tableau|plus aimable|",
-    "detaille|plus de details|pas compris|continue|",
+    "detaille|plus de details|pas compris|continue|en une phrase|en deux phrases|en un mot|dis-le|sous forme|",
+    "un autre exemple|etape par etape|plus formel|plus familier|",
     // Korean
-    "요약해|줄여|더 쉽게|번역해|표로|목록으로|다시 써|바꿔 줘|더 자세히|이어서|",
+    "요약해|줄여|더 쉽게|번역해|표로|목록으로|다시 써|바꿔 줘|더 자세히|이어서|짧게|한 문장|한 줄로|단계별|예를 들어|다시 설명|",
     // Japanese
-    "短くして|要約|訳して|翻訳して|箇条書き|表にまとめ|表にして|書き直して|言い換えて|もっと詳しく|もっと短|続けて|",
+    "短くして|要約|訳して|翻訳して|箇条書き|表にまとめ|表にして|書き直して|言い換えて|もっと詳しく|もっと短|続けて|一文で|一言で|簡単に言う|例を挙げて|もう一度説明|番号を付け|",
     // Chinese
-    "短一点|翻译|总结一下|列成|做成表|改写|重写|换个说法|详细一点|通俗|",
+    "短一点|翻译|总结一下|列成|做成表|改写|重写|换个说法|详细一点|通俗|一句话|口语|简单点|再解释|举个例子|分步|概括|正式一点|",
     // Thai
-    "สั้นกว่านี้|แปลเป็น|สรุปให้|ทําเป็นข้อ|ทําเป็นตาราง|เขียนใหม่|ง่ายกว่านี้|ขยายความ",
+    "สั้นกว่านี้|แปลเป็น|สรุปให้|ทําเป็นข้อ|ทําเป็นตาราง|เขียนใหม่|ง่ายกว่านี้|ขยายความ|ประโยคเดียว|สั้นลง|ยกตัวอย่าง|อธิบายใหม่|เป็นรายการ|ทีละขั้น",
+);
+
+/// It goes on from what was just said.
+#[rustfmt::skip] // by language
+pub(super) const SUPPOSING: &str = concat!(
+    // English
+    "what if|suppose|",
+    // German
+    "was wenn|was ist wenn|was passiert wenn|",
+    // Spanish
+    "y si|que pasa si|",
+    // French
+    "et si|que se passe-t-il si|",
+    // Korean, Japanese, Chinese, Thai
+    "면 어떻게|もし|如果|要是|ถ้า",
 );
 
 /// The question before was meant otherwise.
@@ -205,7 +248,7 @@ pub(super) const TASK: &str = concat!(
 #[rustfmt::skip] // by language
 pub(super) const PERSONAL: &str = concat!(
     // English
-    "my|mine|our|ours|am i|was i|do i have|what do i|where do i|when do i|how much do i|",
+    "my|mine|our|ours|am i|was i|do i have|what do i|where do i|have i|had i|will i have|when do i|how much do i|",
     "how often do i|i owe|i bought|",
     // German
     "mein|meine|meinen|meiner|meinem|unser|unsere|unseren|unserem|unserer|",
@@ -269,19 +312,20 @@ pub(super) const COMPOSE: &str = concat!(
 #[rustfmt::skip] // by language
 pub(super) const CREATIVE: &str = concat!(
     // English
-    "poem|haiku|limerick|joke|story|riddle|song|synonyms|",
+    "poem|haiku|limerick|joke|story|riddle|song|synonyms|make up a|make up an|come up with|invent a|invent an|think of a|",
+    "name three|name five|name ten|pun|fairy tale|",
     // German
-    "gedicht|witz|geschichte|",
+    "gedicht|witz|geschichte|erfinde|denk dir|ratsel|marchen|",
     // Spanish
-    "poema|chiste|cuento|",
+    "poema|chiste|cuento|inventa|inventate|adivinanza|",
     // French
-    "poeme|blague|",
+    "poeme|blague|invente|imagine un|imagine une|devinette|conte|",
     // Korean
-    "시를|농담|",
+    "시를|농담|동화|수수께끼|지어 줘|",
     // Japanese
-    "俳句|詩を|冗談|",
+    "俳句|詩を|冗談|物語を|なぞなぞ|",
     // Chinese
-    "诗|笑话|",
+    "诗|笑话|谜语|编一个|编个|童话|",
     // Thai
     "กลอน|นิทาน",
 );
@@ -328,20 +372,53 @@ pub(super) const FUNCTION: &str = concat!(
     "sont|fait|peut|font|combien|quoi|tout|plus|sans|aussi|comment|est-ce|quest-ce|cest|sil|te|plait",
 );
 
-/// How one asks for what anybody may know.
+/// How one asks for what anybody may know, and what only such questions are about.
 #[rustfmt::skip] // by language
 pub(super) const KNOWLEDGE: &str = concat!(
     // English
-    "what is a|what is an|what are the|who invented|who wrote|who discovered|who was the|who was|capital of|stands for|",
-    "stand for|how do i say|how do you say|how does a|in the world|",
+    "what is a|what is an|what are the|who invented|who wrote|who discovered|who created|who painted|who composed|who founded|",
+    "who built|who was the|who was|capital of|stands for|stand for|how do i say|how do you say|",
+    "how does a|in the world|in the universe|on earth|the meaning of the word|which country|which planet|which century|",
+    "which continent|which language|universe|planet|planets|sky|moon|photosynthesis|theorem|nobel prize|world war|emperor|",
+    "mammal|mammals|human body|adult human|sea level|",
     // German
-    "was ist ein|was ist eine|wer hat erfunden|wer erfand|hauptstadt|was bedeutet|wie funktioniert|ein mensch|",
+    "was ist ein|was ist eine|wer hat erfunden|wer erfand|wer schrieb|wer malte|wer entdeckte|hauptstadt|was bedeutet|wie funktioniert|",
+    "ein mensch|auf der welt|der welt|planet|planeten|welches tier|jahrhundert|weltkrieg|",
     // Spanish
-    "que es un|que es una|capital de|quien invento|quien escribio|como se dice|que significa|cuerpo humano|",
+    "que es un|que es una|capital de|quien invento|quien escribio|quien pinto|quien descubrio|como se dice|que significa|cuerpo humano|",
+    "del mundo|planeta|planetas|que pais|siglo|guerra mundial|",
     // French
-    "quun|quune|quest-ce quun|quest-ce quune|capitale de|qui a invente|qui a ecrit|que signifie|comment dit-on|corps humain|",
+    "quun|quune|quest-ce quun|quest-ce quune|capitale de|qui a invente|qui a ecrit|qui a peint|qui a decouvert|que signifie|",
+    "comment dit-on|corps humain|du monde|planete|planetes|fleuve|quel pays|siecle|guerre mondiale|",
     // Korean, Japanese, Chinese, Thai
-    "가 뭐야|란 뭐|수도는|사람의|とは何|首都|人間の|什么是|人体|คืออะไร|เมืองหลวง|มนุษย์",
+    "가 뭐야|란 뭐|수도는|사람의|세계에서|지구|행성|누가 발명|세기|とは何|首都|人間の|世界で|惑星|誰が発明|世紀|什么是|人体|世界上|太阳系|行星|",
+    "谁发明|首都|世纪|คืออะไร|เมืองหลวง|มนุษย์|ในโลก|ดาวเคราะห์|ศตวรรษ",
+);
+
+/// Words that say what is asked of something, not of what, or next to nothing at all, and that stand in any conversation:
+/// that an older message has one says little.
+#[rustfmt::skip] // by language
+pub(super) const LIGHT: &str = concat!(
+    // English
+    "add|ask|away|bad|best|better|big|bit|buy|call|change|check|choose|colour|color|come|contain|cost|country|cut|day|days|different|",
+    "difference|do|doing|done|easy|else|end|enough|ever|example|extra|fast|feel|few|find|first|fit|free|full|go|going|good|got|great|",
+    "happen|hard|help|high|hour|hours|idea|keep|kind|know|large|last|later|least|left|less|let|like|line|listen|listening|little|live|long|",
+    "look|lot|low|made|main|make|many|mean|minute|minutes|month|months|more|most|much|need|new|next|nice|old|open|order|other|part|",
+    "people|person|place|point|possible|put|question|quick|read|real|really|reason|remember|right|run|same|say|second|sentence|set|short|show|",
+    "side|size|small|sort|spend|start|stay|still|stop|stuff|sure|take|talk|tell|thing|things|think|thought|time|times|today|together|tomorrow|",
+    "tonight|try|turn|type|uses|used|using|usually|wait|want|way|wear|week|weeks|well|word|work|world|worth|write|wrong|year|years|",
+    // German
+    "alt|andere|anderen|anderer|anfangen|beste|besten|besser|brauche|brauchen|erste|ersten|farbe|finde|finden|frage|ganz|gehen|geht|",
+    "gemacht|gross|gute|guten|hilft|immer|jahr|jahre|kaufen|kosten|kostet|lang|lange|machen|macht|minuten|monat|neu|neue|neuen|noch|",
+    "richtig|sagen|schlecht|setzen|stunden|tag|tage|tun|uhr|voll|weit|wichtig|wissen|woche|wochen|wort|zeit|",
+    // Spanish
+    "ano|anos|buena|buenas|bueno|cosa|cosas|costo|cuesta|decir|dia|dias|empezar|hacer|hora|horas|ir|llevar|mejor|mes|mismo|mucho|",
+    "necesito|nuevo|nueva|otro|otra|pagar|parte|poner|primer|primera|primero|quiero|semana|sirve|tiempo|usar|uso|vez|veces|ver|",
+    // French
+    "aller|an|annee|ans|autre|autres|bien|bon|bonne|chose|choses|coute|dire|faire|fois|heure|heures|jour|jours|meilleur|meme|",
+    "mettre|mois|moins|nouveau|nouvelle|porter|premier|premiere|prendre|semaine|temps|trouver|veux|voir|",
+    // Korean, Japanese, Chinese, Thai
+    "날|때|시간|오늘|내일|요즘|時間|今日|明日|今|人|日|什么|怎么|怎样|可以|今天|明天|时间|วัน|เวลา|วันนี้|พรุ่งนี้",
 );
 
 #[cfg(test)]
@@ -371,6 +448,9 @@ mod tests {
             ARITHMETIC,
             FUNCTION,
             KNOWLEDGE,
+            LIGHT,
+            REACTIONS,
+            SUPPOSING,
         ];
         for phrase in tables.iter().flat_map(|table| table.split('|')) {
             let mut folded = String::new();

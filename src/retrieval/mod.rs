@@ -17,6 +17,7 @@ mod asking;
 mod dates;
 mod fitted;
 mod gate;
+mod gate_overlap;
 mod gate_question;
 mod gate_words;
 mod groups;

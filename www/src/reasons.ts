@@ -36,6 +36,7 @@ const REASONS: Readonly<Record<string, string>> = {
   about_last_answer: "it is about the last answer",
   self_contained: "it brings all that it needs",
   general_knowledge: "it asks for general knowledge",
+  no_older_match: "no older message has its words",
   answered_by_recent: "the recent messages cover the question",
 };
 
