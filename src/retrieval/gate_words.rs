@@ -334,7 +334,8 @@ pub(super) const CREATIVE: &str = concat!(
 #[rustfmt::skip] // by language
 pub(super) const ARITHMETIC: &str = concat!(
     // English
-    "percent|times|plus|minus|divided by|square root|sqrt|feet|inches|miles|celsius|fahrenheit|",
+    "percent|times|plus|minus|divided by|square root|sqrt|feet|inches|miles|celsius|fahrenheit|in km|in kilometres|in kilometers|in mph|in metres|in meters|in cm|",
+    "in kg|in kilos|in pounds|in ounces|in grams|in litres|in liters|in gallons|in seconds|in hex|in binary|",
     // German
     "prozent|mal|",
     // Spanish
@@ -400,13 +401,21 @@ pub(super) const KNOWLEDGE: &str = concat!(
 #[rustfmt::skip] // by language
 pub(super) const LIGHT: &str = concat!(
     // English
-    "add|ask|away|bad|best|better|big|bit|buy|call|change|check|choose|colour|color|come|contain|cost|country|cut|day|days|different|",
-    "difference|do|doing|done|easy|else|end|enough|ever|example|extra|fast|feel|few|find|first|fit|free|full|go|going|good|got|great|",
-    "happen|hard|help|high|hour|hours|idea|keep|kind|know|large|last|later|least|left|less|let|like|line|listen|listening|little|live|long|",
-    "look|lot|low|made|main|make|many|mean|minute|minutes|month|months|more|most|much|need|new|next|nice|old|open|order|other|part|",
-    "people|person|place|point|possible|put|question|quick|read|real|really|reason|remember|right|run|same|say|second|sentence|set|short|show|",
-    "side|size|small|sort|spend|start|stay|still|stop|stuff|sure|take|talk|tell|thing|things|think|thought|time|times|today|together|tomorrow|",
-    "tonight|try|turn|type|uses|used|using|usually|wait|want|way|wear|week|weeks|well|word|work|world|worth|write|wrong|year|years|",
+    "able|add|allow|answer|area|ask|away|back|bad|became|become|began|begin|believe|best|better|big|bit|bring|brought|buy|",
+    "call|came|case|cause|certain|change|check|choose|clear|close|color|colour|come|common|complete|consider|contain|cost|",
+    "country|course|create|cut|day|days|decide|difference|different|do|doing|done|early|easy|else|end|enough|ever|example|",
+    "extra|fact|fall|far|fast|feel|felt|few|figure|fill|final|find|first|fit|follow|force|form|found|free|front|full|gave|",
+    "general|given|go|going|gone|good|got|great|half|hand|happen|hard|hear|heard|held|help|high|hold|hour|hours|idea|",
+    "important|include|increase|issue|keep|kept|kilo|kind|knew|know|known|large|last|later|least|leave|left|less|let|level|",
+    "like|line|list|listen|listening|little|live|long|look|lose|lost|lot|low|made|main|make|many|mark|matter|mean|meant|",
+    "measure|meet|middle|mind|minute|minutes|moment|month|months|more|most|much|need|new|next|nice|notice|often|old|open|",
+    "order|other|own|part|pass|people|period|person|pick|piece|place|point|possible|present|probably|problem|process|",
+    "produce|provide|pull|push|put|question|quick|raise|ran|range|reach|read|ready|real|really|reason|receive|remain|",
+    "remember|require|rest|result|right|rise|rule|run|same|save|saw|say|second|seem|seen|sense|sentence|serve|set|share|",
+    "short|show|side|sit|situation|size|small|sort|sound|space|speak|special|spend|stand|start|state|stay|step|still|stop|",
+    "strong|stuff|subject|sum|support|sure|take|taken|talk|tell|term|thing|things|think|thought|time|times|today|together|",
+    "tomorrow|tonight|took|top|total|true|try|turn|type|understand|used|uses|using|usually|view|wait|want|way|wear|week|",
+    "weeks|well|went|whole|win|wonder|word|work|world|worth|write|wrong|year|years|",
     // German
     "alt|andere|anderen|anderer|anfangen|beste|besten|besser|brauche|brauchen|erste|ersten|farbe|finde|finden|frage|ganz|gehen|geht|",
     "gemacht|gross|gute|guten|hilft|immer|jahr|jahre|kaufen|kosten|kostet|lang|lange|machen|macht|minuten|monat|neu|neue|neuen|noch|",
