@@ -123,9 +123,13 @@ fn the_same_text_in_another_form_is_shown_once() {
 fn what_is_searched_for_in_vain_is_told() {
     block_on(async {
         let engine = filled(&World::default()).await;
-        let context = engine.build_context(small_window("Which orchids like zeolite?")).await.unwrap();
+        let context = engine.build_context(small_window("Remind me of the orchids in zeolite")).await.unwrap();
         assert_eq!(context.receipt.retrieval.decision, "retrieve");
         assert!(context.receipt.retrieval.reasons.contains(&"nothing_found".to_owned()));
+        // That nothing can be found is known before, where nothing says that it was spoken of.
+        let context = engine.build_context(small_window("Which orchids like zeolite?")).await.unwrap();
+        assert_eq!(context.receipt.retrieval.decision, "skip");
+        assert_eq!(context.receipt.retrieval.reasons, ["no_older_match"]);
     });
 }
 

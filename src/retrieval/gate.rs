@@ -1,7 +1,8 @@
 //! Whether a question needs old messages at all.
 //!
-//! When in doubt it retrieves: the floor on the score keeps noise out, but nothing brings back what was not looked for.
-//! Every decision comes with its reasons.
+//! When in doubt it retrieves, if a search could find anything: the floor on the score keeps noise out, but nothing brings
+//! back what was not looked for. Where only words are compared, and no older message has more than a little of the
+//! question's, a search finds nothing, and that is told from the postings. Every decision comes with its reasons.
 //!
 //! Two things are read. The question says by its words whether it points back, is about the user's own things, is small
 //! talk, is about the last answer, or brings all that it needs. The index says which of its words stand in the recent

@@ -1,5 +1,6 @@
 //! A question as the gate reads it: what kind of request it is, and its words.
 
+use super::gate_topics as topics;
 use super::gate_words as words;
 use super::question::{asks, is_technical, readable, stands_between_spaces};
 use super::quotations::QUOTATION_MARKS;
@@ -89,7 +90,7 @@ impl GateQuestion {
                 sequence.push_str(term.text);
                 sequence.push(' ');
             }
-            let is_function = is_in(words::FUNCTION, term.text) || is_english_i(&text, term.position);
+            let is_function = is_in(topics::FUNCTION, term.text) || is_english_i(&text, term.position);
             let is_nothing = term.kind == TermKind::StopWord || is_function;
             only_small_talk &= is_nothing || term.kind == TermKind::Gram || is_in(words::SMALL_TALK, term.text);
             if !is_nothing {
@@ -99,7 +100,7 @@ impl GateQuestion {
                     _ => WordKind::Plain,
                 };
                 let begins = last_weighed != term.position;
-                let says_little = is_in(words::LIGHT, term.text) || is_in(words::DETAIL, term.text);
+                let says_little = is_in(topics::LIGHT, term.text) || is_in(words::DETAIL, term.text);
                 names_something |= !says_little;
                 let weight = weight(term.kind, term.text, begins) * if says_little { LIGHT_WEIGHT } else { 1.0 };
                 if weight > 0.0 {
@@ -133,7 +134,7 @@ impl GateQuestion {
             || has_given_text && request.len() < question.len() / 2
             || is_calculation(&text, calculates || text.contains('%'));
         read.is_general =
-            has(words::KNOWLEDGE) && ![" and ", " und ", " et ", " y "].iter().any(|and| sequence.starts_with(and));
+            has(topics::KNOWLEDGE) && ![" and ", " und ", " et ", " y "].iter().any(|and| sequence.starts_with(and));
         read.is_creative = !has_mark && has(words::CREATIVE);
         read.is_about_answer = !read.is_self_contained && is_short && (has(words::EDIT) || has(words::CORRECTION));
         read.is_personal = has(words::PERSONAL);

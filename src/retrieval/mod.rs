@@ -19,6 +19,7 @@ mod fitted;
 mod gate;
 mod gate_overlap;
 mod gate_question;
+mod gate_topics;
 mod gate_words;
 mod groups;
 mod message_index;
