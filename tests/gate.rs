@@ -249,8 +249,11 @@ struct Figures {
     skipped_needed_with_vectors: f64,
 }
 
+/// Which outcomes belong to a group.
+type Chooses<'a> = &'a dyn Fn(&Outcome) -> bool;
+
 impl Figures {
-    fn of(outcomes: &[Outcome], is_in: &dyn Fn(&Outcome) -> bool) -> Self {
+    fn of(outcomes: &[Outcome], is_in: Chooses<'_>) -> Self {
         let share = |is_needed: bool, counts: &dyn Fn(&Outcome) -> bool| {
             let all = outcomes.iter().filter(|one| one.is_needed == is_needed && is_in(one));
             all.clone().filter(|one| counts(one)).count() as f64 / all.count() as f64
@@ -276,7 +279,7 @@ fn needless_retrievals_are_skipped_and_needed_ones_are_not() {
     println!();
     print_misses(&outcomes);
     let is_unseen = |one: &Outcome| matches!(one.split, "held out" | "fresh");
-    let groups: [(&str, &dyn Fn(&Outcome) -> bool); 8] = [
+    let groups: [(&str, Chooses<'_>); 8] = [
         ("all", &|_| true),
         ("held out", &|one| one.split == "held out"),
         ("fresh", &|one| one.split == "fresh"),

@@ -201,10 +201,8 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
     let names = |kind: WordKind| overlap.leads.contains(&kind);
     // "Remind me who wrote Dune": nobody spoke of Dune.
     let is_foreign = question.is_general && overlap.has_unknown_name;
-    let may_name = !question.is_self_contained
-        && !is_foreign
-        && !(question.is_general && overlap.lead < LEAD_WORDS)
-        && (is_follow_up || !question.is_about_answer);
+    let is_anybodys = question.is_self_contained || is_foreign || question.is_general && overlap.lead < LEAD_WORDS;
+    let may_name = !is_anybodys && (is_follow_up || !question.is_about_answer);
     let is_older = match reason_against {
         None => has_lead,
         Some(_) => !question.is_self_contained && overlap.lead >= LARGE_LEAD_WORDS,
