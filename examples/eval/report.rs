@@ -116,6 +116,8 @@ fn gate_retrieves(index: &MessageIndex, conversation: &Conversation, question: &
         admits: &admits,
         messages_outside: conversation.turns.len() - recent.len(),
         index,
+        has_vectors: index.vectors().is_some_and(|vectors| !vectors.is_empty()),
+        summary_share: 0.0,
     })
     .retrieve
 }
