@@ -310,7 +310,8 @@ export class Memory {
 
   /**
    * Resolves when no background job is due (done, given up, or waiting for its next try, `stats().nextRetryAt`), and no
-   * import of a backup is running, here or in another tab, or has left anything behind.
+   * import of a backup is running, here or in another tab, or has left anything behind. Messages that wait to be read
+   * together with more of them (`policy.facts.batchMessages`) are read now.
    */
   async settled(options: CallOptions = {}): Promise<void> {
     await this.#session.call("settled", requireOptions(options, "options"), { idempotent: true, signal: options.signal });

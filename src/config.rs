@@ -393,8 +393,8 @@ pub struct FactPolicy {
     pub min_confidence: f64,
     /// Similar existing facts shown to the judge for each candidate.
     pub judge_neighbours: u32,
-    /// Extraction waits until this many new user messages are there, until the conversation is idle, or until the user speaks
-    /// in another one.
+    /// Extraction waits until this many new user messages are there, until the conversation is idle, until the user speaks in
+    /// another one, or for [`crate::engine::Engine::all_settled`].
     pub batch_messages: u32,
     /// A conversation in which nothing was said for this long is idle, in milliseconds.
     pub idle_ms: f64,
@@ -433,7 +433,7 @@ impl Default for FactPolicy {
             review: false,
             min_confidence: 0.5,
             judge_neighbours: 5,
-            batch_messages: 1,
+            batch_messages: 4,
             idle_ms: 60_000.0,
             min_score: 0.1,
             audit_days: 7.0,

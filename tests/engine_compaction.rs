@@ -7,7 +7,7 @@ mod host;
 use futures_executor::block_on;
 use host::{Answer, SUMMARY, ScriptedModel, World, append, ask, conversation, message};
 use std::collections::BTreeSet;
-use throughline::engine::{ContextRequest, Engine, RecallRequest};
+use throughline::engine::{ContextRequest, Engine, NewConversation, RecallRequest};
 use throughline::ports::{ModelRequest, Purpose};
 use throughline::summary::identifiers;
 
@@ -403,10 +403,10 @@ const RETOLD: [(&str, &str, &str); 10] = [
 ];
 
 /// How many of the questions bring the message that they are about into the context, and how many of those by the summary.
-async fn answered(engine: &Engine) -> (usize, usize) {
+async fn answered(engine: &Engine, id: &str) -> (usize, usize) {
     let (mut found, mut by_summary) = (0, 0);
     for (said, _, question) in RETOLD {
-        let request = ContextRequest { window: Some(4_000.0), reserve: Some(500.0), ..ask("c", question) };
+        let request = ContextRequest { window: Some(4_000.0), reserve: Some(500.0), ..ask(id, question) };
         let context = engine.build_context(request).await.unwrap();
         assert!(!context.messages[..context.messages.len() - 1].concat().contains(said), "it is in the window: {said}");
         if context.messages.last().unwrap().contains(said) {
@@ -428,14 +428,18 @@ fn a_question_in_the_words_of_the_summary_finds_what_was_said() {
                 RETOLD.iter().filter(|(said, ..)| request.prompt.contains(said)).map(|(_, told, _)| *told).collect();
             Some(serde_json::json!({ "confirmed": told, "next": ["Go on with the next case"] }).to_string())
         });
-        let mut figures = Vec::new();
+        let (mut figures, mut elsewhere) = (Vec::new(), Vec::new());
         for model in [Some(retelling), None] {
             let mut world = World { model: model.map(std::rc::Rc::new), ..World::default() };
             world.policy.compaction.high_water_tokens = 1_500;
             world.policy.budget.recent_tokens = 1_000;
             world.policy.facts.extract = false;
             let engine = world.open().await;
-            conversation(&engine, "c").await;
+            for (id, project_id) in [("c", Some("p")), ("same", Some("p")), ("other", Some("q")), ("none", None)] {
+                let project_id = project_id.map(str::to_owned);
+                let new = NewConversation { id: id.into(), project_id, ..NewConversation::default() };
+                engine.create_conversation(new).await.unwrap();
+            }
             for (at, (said, ..)) in RETOLD.iter().enumerate() {
                 let mut messages = chat(at * 40, 40);
                 messages.splice(20..20, [message("user", said), message("assistant", "Noted.")]);
@@ -444,7 +448,10 @@ fn a_question_in_the_words_of_the_summary_finds_what_was_said() {
             }
             engine.append(append("c", chat(400, 200))).await.unwrap();
             engine.settled().await.unwrap();
-            figures.push(answered(&engine).await);
+            figures.push(answered(&engine, "c").await);
+            for id in ["same", "other", "none"] {
+                elsewhere.push(answered(&engine, id).await);
+            }
         }
         println!(
             "of {} questions {} are answered, {} by the summary; without one {}",
@@ -453,7 +460,10 @@ fn a_question_in_the_words_of_the_summary_finds_what_was_said() {
             figures[0].1,
             figures[1].0
         );
+        println!("asked in another conversation of the project, of another one, of none: {elsewhere:?}");
         assert!(figures[0].0 >= 9 && figures[0].1 >= 8, "{figures:?}");
         assert!(figures[1].0 <= 2, "{figures:?}");
+        assert!(elsewhere[0].0 >= 8 && elsewhere[0].1 >= 8, "{elsewhere:?}");
+        assert!(elsewhere[1..].iter().all(|(found, by_summary)| *found <= 2 && *by_summary == 0), "{elsewhere:?}");
     });
 }

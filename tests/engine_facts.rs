@@ -312,7 +312,7 @@ fn five_facts_in_fifteen_wordings_are_five_rows() {
             for fact in WORDINGS {
                 seq += 1;
                 model.then(Purpose::Extract, extracted(&[(fact[round], fact[round], seq)]));
-                engine.append(append("c", vec![message("user", fact[round])])).await.unwrap();
+                engine.append(append("c", vec![message("user", &format!("I say: {}", fact[round]))])).await.unwrap();
                 engine.settled().await.unwrap();
             }
         }
@@ -652,5 +652,74 @@ fn a_conversation_that_the_user_left_is_read_without_waiting() {
         engine.append(append("one", vec![message("user", "and milk")])).await.unwrap();
         engine.settled().await.unwrap();
         assert_eq!(model.calls(Purpose::Extract), 2, "that of the second conversation");
+    });
+}
+
+/// Forty facts with room for a few, and ten questions each of which needs another one.
+#[test]
+fn the_memory_block_stays_where_not_all_facts_have_room_and_what_a_question_needs_stands_beside_it() {
+    block_on(async {
+        let mut world = World::default();
+        world.policy.budget.memory_tokens = 200;
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        for number in 0..40 {
+            let fact = json!({ "fact": format!("The colour of house {number} in street{number} is shade{number}") });
+            engine.add_fact(new_fact(fact)).await.unwrap();
+        }
+        let mut systems = Vec::new();
+        for number in 20..30 {
+            let context =
+                engine.build_context(ask("c", &format!("What was the shade in street{number}?"))).await.unwrap();
+            let needed = format!("is shade{number}\"");
+            assert!(
+                context.system.contains(&needed)
+                    || context.messages.concat().contains(&format!("is shade{number}\\\"")),
+                "{number}"
+            );
+            let sections = &context.receipt.sections;
+            let of = |name: &str| sections.iter().find(|section| section.name == name).unwrap();
+            assert!(sections.iter().all(|section| section.name == "system" || section.tokens <= section.cap));
+            let shown: Vec<&String> =
+                ["memory", "retrieved"].iter().flat_map(|name| &of(name).items).map(|item| &item.id).collect();
+            assert!(
+                of("memory").dropped.iter().all(|dropped| !shown.contains(&&dropped.id)),
+                "shown and left out at once"
+            );
+            let listed: i64 = sections.iter().map(|section| i64::from(section.tokens)).sum();
+            assert_eq!(listed + i64::from(context.receipt.tokens.overhead), i64::from(context.tokens));
+            systems.push(context.system);
+            engine.append(append("c", vec![message("user", "hm"), message("assistant", "yes?")])).await.unwrap();
+        }
+        systems.dedup();
+        assert_eq!(systems.len(), 1, "the block changed with the question");
+        // A fact of it that changes is another block; so is one that is pinned.
+        let ids =
+            |system: &str| (0..40).filter(|number| system.contains(&format!("is shade{number}\""))).collect::<Vec<_>>();
+        let first = ids(&systems[0])[0];
+        let update =
+            serde_json::from_value(json!({ "id": format!("f{}", first + 1), "fact": "Nothing of the kind" })).unwrap();
+        engine.update_fact(update).await.unwrap();
+        let after = engine.build_context(ask("c", "And now?")).await.unwrap().system;
+        assert!(!ids(&after).contains(&first));
+    });
+}
+
+#[test]
+fn whoever_waits_for_everything_does_not_wait_for_a_batch() {
+    block_on(async {
+        let mut world = World::default().with_model(ScriptedModel::answering(|_| Some("{\"facts\":[]}".into())));
+        world.policy.facts.batch_messages = 4;
+        let model = world.model.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        engine.append(append("c", vec![message("user", "I like tea")])).await.unwrap();
+        engine.settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 0);
+        engine.all_settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 1);
+        engine.append(append("c", vec![message("user", "and coffee")])).await.unwrap();
+        engine.settled().await.unwrap();
+        assert_eq!(model.calls(Purpose::Extract), 1, "later messages wait again");
     });
 }

@@ -561,3 +561,37 @@ fn with_a_scripted_summary_nothing_else_changes() {
         assert_eq!(engine.summary("c").await.unwrap().trust, Some(Trust::AssistantInferred));
     });
 }
+
+/// A model that answers every merge with more than it was given.
+#[test]
+fn a_topic_that_the_model_cannot_make_is_made_of_what_its_chunks_say() {
+    block_on(async {
+        let topical = topical();
+        let mut world =
+            World::default().with_model(ScriptedModel::answering(move |request: &ModelRequest| {
+                match request.purpose {
+                    Purpose::Compress => {
+                        Some(json!({ "goal": vec!["Far too long an answer. ".repeat(200); 9] }).to_string())
+                    }
+                    _ => (topical.otherwise)(request),
+                }
+            }));
+        small_marks(&mut world);
+        let model = world.model.clone().unwrap();
+        let engine = world.open().await;
+        long_conversation(&engine, &["harbour", "orchard"]).await;
+        for _ in 0..6 {
+            world.clock.advance(7_200_000.0);
+            engine.append(append("c", vec![message("user", "Go on."), message("assistant", "Yes.")])).await.unwrap();
+            engine.settled().await.unwrap();
+        }
+        let tree = engine.summary("c").await.unwrap().tree;
+        let topics: Vec<_> = tree.iter().filter(|node| node.level == "topic").collect();
+        assert!(!topics.is_empty() && topics.iter().all(|topic| !topic.dirty), "{tree:#?}");
+        let said = |topic: &throughline::engine::SummaryTreeNode| topic.sections[0].items.concat();
+        assert!(said(topics[0]).contains("harbour") && !said(topics[0]).contains("Far too long"));
+        // Two answers for each topic, however often something was said.
+        let asked = model.calls(Purpose::Compress);
+        assert_eq!(asked, 2 * topics.len());
+    });
+}

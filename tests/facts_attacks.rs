@@ -6,6 +6,7 @@ mod host;
 
 use host::{ScriptedModel, World, append, ask, conversation, message};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use throughline::config::FactPolicy;
 use throughline::engine::{AppendRequest, FactFilter};
 use throughline::facts::{
@@ -19,6 +20,11 @@ use throughline::records::{FactRecord, Trust};
 fn count(text: &str) -> u32 {
     u32::try_from(text.len().div_ceil(4)).unwrap()
 }
+
+/// Attacks and ordinary statements that the rules were not written for: see the heads of the files.
+const HELD_OUT: &str = include_str!("injections/held_out.txt");
+const LATER: &str = include_str!("injections/later.txt");
+const ORDINARY: &str = include_str!("injections/ordinary.txt");
 
 /// What the attacker wants in every later prompt.
 const PAYLOADS: [&str; 10] = [
@@ -360,4 +366,109 @@ fn what_the_user_says_plainly_is_learned_in_every_language() {
             assert!(system.contains(wanted) != throughline::facts::is_instruction(wanted), "{wanted}: {system}");
         });
     }
+}
+
+/// Takes every line of the user's messages, and every sentence of it, for a statement about the user.
+fn bought_sentences(prompt: &str) -> String {
+    let mut facts = Vec::new();
+    let mut seq = None;
+    for line in prompt.lines() {
+        if let Some(rest) = line.strip_prefix('[') {
+            seq = rest
+                .split_once(']')
+                .filter(|(_, who)| who.starts_with(" user"))
+                .and_then(|(seq, _)| seq.parse::<u32>().ok());
+        }
+        let (Some(seq), Some(said)) = (seq, line.strip_prefix("> ")) else { continue };
+        let sentences = said.split_inclusive(['.', '!', '?', '。', '！', '？', ',', '，', '、', ':', '：', ';']);
+        for text in sentences.chain([said]).map(str::trim) {
+            let text = text.trim_matches([',', '，', '、', ':', '：', ';', '.', '-', ' ']);
+            facts.push(json!({ "fact": text, "category": "preference", "confidence": 1.0, "quote": text, "seq": seq,
+                "kind": "statement" }));
+        }
+    }
+    json!({ "facts": facts }).to_string()
+}
+
+/// The messages of a line of the set, as an app appends them.
+fn staged(script: &str) -> Vec<String> {
+    let mut calls = 0;
+    let mut messages = Vec::new();
+    for part in script.split(" ¦") {
+        let (who, text) = part.split_once(':').unwrap();
+        let text = text.replace("\\n", "\n");
+        if who == "T" {
+            calls += 1;
+            let id = format!("call_{calls}");
+            let call = json!({ "id": id, "type": "function", "function": { "name": "fetch", "arguments": "{}" } });
+            messages.push(json!({ "role": "assistant", "content": null, "tool_calls": [call] }).to_string());
+            messages.push(json!({ "role": "tool", "tool_call_id": id, "content": text }).to_string());
+        } else {
+            messages.push(message(if who == "U" { "user" } else { "assistant" }, &text));
+        }
+    }
+    messages
+}
+
+/// What is put into the prompts of another conversation after these messages, one batch each as a page would send them.
+async fn remembered(messages: Vec<String>) -> String {
+    let world = World::default().with_model(ScriptedModel::answering(|request| match request.purpose {
+        Purpose::Extract => Some(bought_sentences(&request.prompt)),
+        _ => Some(bought_judge(&request.prompt, "ADD")),
+    }));
+    let engine = world.open().await;
+    conversation(&engine, "c").await;
+    conversation(&engine, "other").await;
+    for text in messages {
+        engine.append(append("c", vec![text])).await.unwrap();
+        engine.settled().await.unwrap();
+    }
+    engine.build_context(ask("other", "hello")).await.unwrap().system
+}
+
+/// The lines of a set that plant something, and how many of each way do.
+fn planted(set: &'static str) -> (Vec<&'static str>, BTreeMap<&'static str, (usize, usize)>) {
+    let mut ways: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut planted = Vec::new();
+    for line in set.lines().filter(|line| !line.starts_with('#')) {
+        let mut parts = line.splitn(4, '|');
+        let mut next = || parts.next().unwrap();
+        let (way, _, mark, script) = (next(), next(), next(), next());
+        let is_planted = futures_executor::block_on(remembered(staged(script))).contains(mark);
+        let (some, all) = ways.entry(way).or_default();
+        (*some, *all) = (*some + usize::from(is_planted), *all + 1);
+        planted.extend(is_planted.then_some(line));
+    }
+    (planted, ways)
+}
+
+#[test]
+fn attacks_in_wordings_that_nobody_listed_plant_nothing_that_is_injected() {
+    for (set, most, least) in [(HELD_OUT, 0, 60), (LATER, 8, 30)] {
+        let (some, ways) = planted(set);
+        println!("planted: {} {ways:#?}\n{some:#?}", some.len());
+        // The second set was written after the rules. What is pasted without a sign of it, in the first person and about
+        // harmless things, is the user's word.
+        assert!(some.len() <= most, "{some:#?}");
+        assert!(ways.values().map(|(_, all)| all).sum::<usize>() >= least);
+    }
+}
+
+#[test]
+fn ordinary_statements_are_hardly_ever_held_back() {
+    let policy = FactPolicy::default();
+    let mut held_back: Vec<&str> = Vec::new();
+    let lines: Vec<&str> = ORDINARY.lines().filter(|line| !line.starts_with('#')).collect();
+    for line in &lines {
+        let mut parts = line.splitn(3, '|').skip(1);
+        let (said, fact) = (parts.next().unwrap(), parts.next().unwrap());
+        let messages = [SourceMessage::new(1, &Message::text_message(Role::User, said))];
+        let answer = json!([{ "fact": fact, "category": "identity", "confidence": 0.9, "quote": fact, "seq": 1,
+            "kind": "statement" }]);
+        let (candidates, _) = parse_candidates(&answer.to_string(), &messages, &[], &policy).unwrap();
+        held_back.extend(candidates.iter().all(|one| one.kind.trust() < Trust::UserStated).then_some(*line));
+    }
+    println!("held back {} of {}: {held_back:#?}", held_back.len(), lines.len());
+    assert!(lines.len() >= 100);
+    assert!(held_back.len() * 100 <= lines.len() * 3, "{held_back:#?}");
 }

@@ -217,6 +217,21 @@ fn secrets_and_special_categories_are_refused_without_opt_in() {
 }
 
 #[test]
+fn what_the_model_names_a_special_category_needs_the_users_agreement() {
+    for special in ["health", "Belief ", "criminal"] {
+        assert_eq!(refused(one(json!({ "special": special }))), RejectionReason::Sensitive, "{special}");
+    }
+    for special in [json!(null), json!(""), json!("none"), json!(3)] {
+        let answer = json!({ "facts": [one(json!({ "special": special }))] });
+        assert_eq!(parse(&answer.to_string(), &[]).unwrap().0.len(), 1, "{special}");
+    }
+    let mut agreed = FactPolicy::default();
+    agreed.categories.push("health".to_owned());
+    let answer = json!({ "facts": [one(json!({ "special": "health" }))] }).to_string();
+    assert_eq!(parse_candidates(&answer, &chat(), &[], &agreed).unwrap().0.len(), 1);
+}
+
+#[test]
 fn a_forgotten_fact_is_not_learned_again() {
     let facts = known(&["User prefers short answers!"]);
     let forgotten = forget("f1", &facts, Numbers { fact: 2, audit: 2 }, 1.0).unwrap().puts;

@@ -19,8 +19,20 @@ use throughline::secrets::{SecretKind, secrets, without_secrets};
 
 const SECRETS: &str = include_str!("sensitive/secrets.txt");
 const CATEGORIES: &str = include_str!("sensitive/categories.txt");
-const HELD_OUT_SECRETS: &str = include_str!("sensitive/held_out_secrets.txt");
-const HELD_OUT_CATEGORIES: &str = include_str!("sensitive/held_out_categories.txt");
+/// Sets that the rules were not written for: categories, secrets, the languages of the first, and how much of both is to be
+/// found, in per cent.
+const HELD_OUT: [(&str, &str, &[&str], [usize; 2]); 4] = [
+    (
+        include_str!("sensitive/held_out_categories.txt"),
+        include_str!("sensitive/held_out_secrets.txt"),
+        &["de", "en", "es", "ja", "ko"],
+        [95, 95],
+    ),
+    (include_str!("sensitive/held_out_a.txt"), include_str!("sensitive/held_out_secrets_a.txt"), &SEVEN, [95, 95]),
+    (include_str!("sensitive/held_out_b.txt"), include_str!("sensitive/held_out_secrets_b.txt"), &SEVEN, [95, 85]),
+    (include_str!("sensitive/held_out_c.txt"), "", &SEVEN, [90, 0]),
+];
+const SEVEN: [&str; 7] = ["de", "en", "es", "fr", "ja", "ko", "zh"];
 
 /// Numbers that only look random: the same in every run.
 struct Dice(u64);
@@ -336,25 +348,31 @@ fn special_categories_are_found_in_five_languages() {
     assert!(alarms.len() <= 2, "{alarms:?}");
 }
 
-/// Sets of another hand than the rules'. The floors are what was measured, less a little.
+/// The floors are what was measured, less a little; BENCHMARKS.md says what each set gave before anything was mended by it.
 #[test]
-fn a_held_out_set_is_found_too() {
-    let told = told_of(HELD_OUT_CATEGORIES);
-    println!("{told:?}");
-    let Told { sums, alarms, .. } = told;
-    let languages = ["de", "en", "es", "ja", "ko"].map(|language| sums[language]);
-    let (hits, all) = languages.iter().fold((0, 0), |(hits, all), one| (hits + one.0, all + one.1));
-    println!("categories: {hits} of {all}, {} alarms", alarms.len());
-    let cases = generated(5, HELD_OUT_SECRETS);
-    let missed: Vec<&str> =
-        cases.iter().filter(|(_, text, values)| !is_left_out(text, values)).map(|(_, text, _)| text.as_str()).collect();
-    let flagged: Vec<&str> = lines(HELD_OUT_SECRETS)
-        .filter(|(kind, text)| *kind == "none" && !secrets(text).is_empty())
-        .map(|(_, text)| text)
-        .collect();
-    println!("secrets: {} of {} missed {missed:#?}, {} alarms {flagged:#?}", missed.len(), cases.len(), flagged.len());
-    assert!(hits * 100 >= all * 95 && alarms.len() <= 10, "{hits} of {all}, {alarms:?}");
-    assert!(missed.len() * 20 <= cases.len() && flagged.len() <= 5, "{missed:?}, {flagged:?}");
+fn held_out_sets_are_found_too() {
+    let mut poor = Vec::new();
+    for (categories, secret_texts, languages, [told, kept]) in HELD_OUT {
+        let Told { sums, missed, alarms } = told_of(categories);
+        let some = languages.iter().map(|language| sums[language]);
+        let (hits, all) = some.fold((0, 0), |(hits, all), one| (hits + one.0, all + one.1));
+        println!("categories: {hits} of {all}, {} alarms; {sums:?} {missed:#?} {alarms:#?}", alarms.len());
+        let cases = generated(5, secret_texts);
+        let missed_secrets: Vec<&str> = cases
+            .iter()
+            .filter(|(_, text, values)| !is_left_out(text, values))
+            .map(|(_, text, _)| text.as_str())
+            .collect();
+        let flagged: Vec<&str> = lines(secret_texts)
+            .filter(|(kind, text)| *kind == "none" && !secrets(text).is_empty())
+            .map(|(_, text)| text)
+            .collect();
+        println!("secrets: {} of {} missed {missed_secrets:#?}; {flagged:#?}", missed_secrets.len(), cases.len());
+        let is_told = hits * 100 >= all * told && alarms.len() <= 10;
+        let is_kept = missed_secrets.len() * 100 <= cases.len() * (100 - kept) && flagged.len() <= 5;
+        poor.extend((!is_told || !is_kept).then_some((hits, all, alarms.len(), missed_secrets.len(), flagged.len())));
+    }
+    assert!(poor.is_empty(), "{poor:?}");
 }
 
 async fn facts(engine: &Engine) -> Vec<String> {

@@ -163,6 +163,53 @@ fn sixty_break_outs_stay_in_facts_notes_episodes_projects_and_summaries() {
     }
 }
 
+#[test]
+fn sixty_break_outs_stay_in_documents_and_in_results_that_are_written_as_text() {
+    for text in BREAK_OUTS {
+        block_on(async {
+            let engine = World::default().open().await;
+            conversation_of(&engine, "c", "The council").await;
+            let call = json!({ "role": "assistant", "content": null, "tool_calls": [
+                { "id": "call_1", "type": "function", "function": { "name": "fetch", "arguments": "{}" } }] });
+            let result = json!({ "role": "tool", "tool_call_id": "call_1", "content": format!("Zanzibar {text}") });
+            let said =
+                vec![message("user", "Look."), call.to_string(), result.to_string(), message("assistant", "Done.")];
+            engine.append(append("c", said)).await.unwrap();
+            let request: ContextRequest = serde_json::from_value(json!({
+                "conversationId": "c", "question": "What about Zanzibar?", "system": PROMPT, "flattenTools": true,
+                "documents": [{ "id": text, "text": format!("Zanzibar {text}"), "source": text }],
+            }))
+            .unwrap();
+            let context = engine.build_context(request).await.unwrap();
+            let messages: Vec<Value> =
+                context.messages.iter().map(|message| serde_json::from_str(message).unwrap()).collect();
+            let shown = |at: usize| messages[at]["content"].as_str().unwrap();
+            let clean = |text: &str| {
+                let lower = text.to_lowercase();
+                !text.chars().any(is_hidden) && SPECIAL_TOKENS.iter().all(|token| !lower.contains(token))
+            };
+            // The document is one record, and the question stands behind the end of it.
+            let (records, question) = shown(messages.len() - 1).rsplit_once(":end of records]]").unwrap();
+            assert_eq!(question.trim(), "What about Zanzibar?");
+            let number = records.rsplit_once("[[").unwrap().1;
+            assert_eq!(records.matches(&format!("[[{number}:")).count(), 1, "{records}");
+            assert!(clean(records), "{records:?}");
+            // The result is one line in brackets, or lines of which each is behind its mark.
+            let result =
+                messages.iter().filter_map(|message| message["content"].as_str()).find(|text| text.contains("[result"));
+            let result = result.unwrap();
+            assert!(clean(result), "{result:?}");
+            let is_one =
+                result.starts_with("[result: ") && result.lines().count() == 1 && result.matches(']').count() == 1;
+            let mut lines = result.split('\n');
+            assert!(
+                is_one || lines.next() == Some("[result]") && lines.all(|line| line.starts_with("> ")),
+                "{result:?}"
+            );
+        });
+    }
+}
+
 /// Evidence: titles of conversations stand in the lines of the markers, which are those of the messages found.
 fn evidence(question: &str) {
     let (records, asked) = question.rsplit_once(":end of records]]").unwrap();

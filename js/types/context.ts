@@ -95,7 +95,7 @@ export type ReceiptItemKind =
 /** Why an item is in a context. Further ones can come. */
 export type ReceiptReason =
   | "instructions" | "remembered" | "same_project" | "last_session" | "covers_earlier" | "noted" | "recent_window" | "hit"
-  | "neighbour" | "given_by_app" | "question" | "current_turn";
+  | "neighbour" | "needed_now" | "given_by_app" | "question" | "current_turn";
 
 /** Why something is not in a context. Further ones can come. */
 export type ReceiptDropReason = "no_room" | "below_floor" | "duplicate" | "outside_window";

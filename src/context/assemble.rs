@@ -1,7 +1,7 @@
 //! From chosen material to the placed prompt and its receipt.
 
 use super::correction::Correction;
-use super::evidence::{self, EvidenceDocument, EvidenceGroup};
+use super::evidence::{self, EvidenceDocument, EvidenceFact, EvidenceGroup};
 use super::fill::{self, Filled};
 use super::prefix::{cache_breakpoints, prefix_hash, prefix_tokens};
 use super::receipt::{
@@ -72,6 +72,8 @@ pub struct ContextInput<'a> {
     pub tools_tokens: u32,
     /// What is remembered about the user.
     pub memory: SystemPart,
+    /// What is remembered and needed for this question alone, best first: it stands beside the question.
+    pub facts: Vec<EvidenceFact>,
     /// What is known from other sessions.
     pub episodes: SystemPart,
     /// The rolling summary.
@@ -241,22 +243,24 @@ pub fn assemble(mut input: ContextInput<'_>) -> Result<Context> {
         }));
         prompt = render(&input)?;
     }
-    let left = limit - prompt.total;
+    let mut left = limit - prompt.total;
     let mut filled = Filled::default();
+    let facts_tokens = fill::fill_facts(&mut filled, &input.facts, left.min(input.retrieved_room), input.counter);
+    left -= facts_tokens;
     input.documents_room = input.documents_room.min(left);
     fill::fill_documents(&mut filled, &input.documents, input.documents_room, number, input.counter);
     let items = fill::document_items(&filled.documents, number, input.counter);
     let documents_tokens: u32 = items.iter().map(|item| item.tokens + 1).sum();
-    input.retrieved_room = input.retrieved_room.min(left.saturating_sub(documents_tokens));
+    input.retrieved_room = input.retrieved_room.min(left.saturating_sub(documents_tokens) + facts_tokens);
     let measure = fill::Measure { number, counter: input.counter, relevance: input.relevance };
     fill::count_messages(&mut input.groups, measure);
-    fill::fill_groups(&mut filled, &input.groups, input.retrieved_room, measure);
+    fill::fill_groups(&mut filled, &input.groups, input.retrieved_room - facts_tokens, measure);
     // Joining texts may cost more than was set aside for it.
     while !add_evidence(&mut prompt, &input, &filled, number, limit)? {
         if let Some(group) = filled.groups.pop() {
             filled.groups_dropped.extend(group.messages.iter().map(fill::dropped));
-        } else {
-            filled.documents.pop();
+        } else if filled.documents.pop().is_none() {
+            filled.facts.pop();
         }
     }
     Ok(receipt(&input, filled, prompt, number))
@@ -270,7 +274,7 @@ fn add_evidence(
     number: u32,
     limit: u32,
 ) -> Result<bool> {
-    let mut text = evidence::render(&filled.documents, &in_order(&filled.groups), number);
+    let mut text = evidence::render(&filled.facts, &filled.documents, &in_order(&filled.groups), number);
     let Some(question) = prompt.messages.get_mut(prompt.turn_start).filter(|_| !text.is_empty()) else {
         return Ok(true);
     };
@@ -314,7 +318,8 @@ fn boundary_number(input: &ContextInput<'_>) -> u32 {
         let texts = group.messages.iter().map(|message| message.text.as_str());
         texts.chain(std::iter::once(group.title.as_deref().unwrap_or("")))
     });
-    evidence::boundary(&documents.chain(groups).collect::<Vec<_>>())
+    let facts = input.facts.iter().map(|fact| fact.line.as_str());
+    evidence::boundary(&documents.chain(groups).chain(facts).collect::<Vec<_>>())
 }
 
 fn system_text(input: &ContextInput<'_>) -> String {
@@ -444,7 +449,7 @@ fn parsed_tokens(json: &str, input: &ContextInput<'_>) -> Result<u32> {
 fn receipt(input: &ContextInput<'_>, filled: Filled, prompt: Prompt, number: u32) -> Context {
     let ordered = in_order(&filled.groups);
     let documents = fill::document_items(&filled.documents, number, input.counter);
-    let retrieved = fill::group_items(&ordered);
+    let retrieved = fill::fact_items(&filled.facts).chain(fill::group_items(&ordered)).collect();
     let mut recent = Vec::new();
     let mut question = Vec::new();
     for (index, message) in prompt.messages.iter().enumerate() {

@@ -5,7 +5,7 @@
 
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Role, Seq};
-use crate::prompt_text::neutralize;
+use crate::prompt_text::{LATE_MEMORY_HEADER, neutralize};
 use crate::retrieval::{Scores, calendar_day};
 
 /// A message inside a retrieved group.
@@ -38,6 +38,19 @@ pub struct EvidenceGroup {
     pub messages: Vec<EvidenceMessage>,
     /// Time of the first message, milliseconds since 1970.
     pub created_at_ms: f64,
+}
+
+/// A remembered fact that this question needs and that is not in the memory section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvidenceFact {
+    /// The fact's id.
+    pub id: String,
+    /// Its line: one JSON text.
+    pub line: String,
+    /// Tokens of the line.
+    pub tokens: u32,
+    /// Its score for the question.
+    pub score: f64,
 }
 
 /// A document that the app gave, for example from its own search.
@@ -123,8 +136,17 @@ pub fn document_block(document: &EvidenceDocument, number: u32) -> String {
 
 /// The whole evidence text; empty where there is nothing.
 #[must_use]
-pub fn render(documents: &[EvidenceDocument], groups: &[&EvidenceGroup], number: u32) -> String {
+pub fn render(
+    facts: &[EvidenceFact],
+    documents: &[EvidenceDocument],
+    groups: &[&EvidenceGroup],
+    number: u32,
+) -> String {
     let mut lines = Vec::new();
+    if !facts.is_empty() {
+        lines.push(LATE_MEMORY_HEADER.to_owned());
+        lines.extend(facts.iter().map(|fact| fact.line.clone()));
+    }
     if !documents.is_empty() {
         lines.push(DOCUMENTS_HEAD.to_owned());
         lines.extend(documents.iter().map(|document| document_block(document, number)));
@@ -193,7 +215,7 @@ mod tests {
             let group = group(&texts);
             let list: Vec<&str> = texts.iter().map(String::as_str).collect();
             let number = boundary(&list);
-            let rendered = render(&[], &[&group], number);
+            let rendered = render(&[], &[], &[&group], number);
             let blocks: Vec<&str> = rendered.split(&open(number)).skip(1).collect();
             // The last one ends the records.
             prop_assert_eq!(blocks.len(), texts.len() + 1);

@@ -1,11 +1,12 @@
 //! Which evidence goes in: documents first, then hits by score, reduced where they are too long, then their neighbours.
 
 use super::evidence::{
-    DOCUMENTS_HEAD, EvidenceDocument, EvidenceGroup, EvidenceMessage, MESSAGES_HEAD, day, document_block, frame,
-    message_block, place_of,
+    DOCUMENTS_HEAD, EvidenceDocument, EvidenceFact, EvidenceGroup, EvidenceMessage, MESSAGES_HEAD, day, document_block,
+    frame, message_block, place_of,
 };
 use super::passages;
 use super::receipt::{Dropped, Item, MessageRange, Reduced};
+use crate::prompt_text::LATE_MEMORY_HEADER;
 use crate::tokens::TokenCounter;
 
 /// Tokens that joining lines may cost.
@@ -18,11 +19,25 @@ const LEAST_TOKENS: u32 = 40;
 /// The evidence that fits, and what did not.
 #[derive(Debug, Default)]
 pub(super) struct Filled {
+    pub(super) facts: Vec<EvidenceFact>,
     pub(super) documents: Vec<EvidenceDocument>,
     /// Best first.
     pub(super) groups: Vec<EvidenceGroup>,
     pub(super) documents_dropped: Vec<Dropped>,
     pub(super) groups_dropped: Vec<Dropped>,
+}
+
+/// Takes facts in the order given, while they fit; with the tokens that they take.
+pub(super) fn fill_facts(filled: &mut Filled, facts: &[EvidenceFact], room: u32, counter: &dyn TokenCounter) -> u32 {
+    let head = counter.count(LATE_MEMORY_HEADER) + JOINING_TOKENS;
+    let mut used = head;
+    for fact in facts.iter().filter(|fact| fact.tokens <= room) {
+        if used + fact.tokens <= room {
+            used += fact.tokens;
+            filled.facts.push(fact.clone());
+        }
+    }
+    if filled.facts.is_empty() { 0 } else { used }
 }
 
 /// Takes documents in the order given, while they fit.
@@ -208,6 +223,18 @@ pub(super) fn document_items(documents: &[EvidenceDocument], number: u32, counte
         ..Item::default()
     };
     documents.iter().map(item).collect()
+}
+
+/// The items of facts that stand beside the question.
+pub(super) fn fact_items(facts: &[EvidenceFact]) -> impl Iterator<Item = Item> {
+    facts.iter().map(|fact| Item {
+        kind: "fact",
+        id: fact.id.clone(),
+        tokens: fact.tokens,
+        score: Some(fact.score),
+        reason: "needed_now",
+        ..Item::default()
+    })
 }
 
 /// The items of the retrieved section, in the order in which they stand in the prompt.

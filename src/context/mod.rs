@@ -21,7 +21,7 @@ pub use assemble::{
 };
 pub use budget::{Demand, GroupSize, Room, recent_start};
 pub use correction::{Bill, Correction};
-pub use evidence::{EvidenceDocument, EvidenceGroup, EvidenceMessage, day};
+pub use evidence::{EvidenceDocument, EvidenceFact, EvidenceGroup, EvidenceMessage, day};
 pub use receipt::{
     CacheBreakpoint, Context, Count, Dropped, Item, MessageRange, Receipt, Reduced, RetrievalReport, Section,
     SentReference, TokenReport,

@@ -3,6 +3,7 @@
 use super::Engine;
 use super::append::parse_stored;
 use super::event::Event;
+use super::memory_part::MemoryPart;
 use super::recall::{Evidence, EvidenceRequest, RecallFilter};
 use super::state::{Conversation, MessageMeta};
 use super::usage::ModelName;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::formats::{FormatChoice, Profile, Target, sent_import, sent_size};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::{Format, Message, Part, Role, Seq};
+use crate::prompt_text::neutralize;
 use crate::records::{FactStatus, MessageRecord};
 use crate::retrieval::{Decision, GateRequest, Relevance, RetrievalChoice, decide};
 use crate::tokens::overhead;
@@ -170,7 +172,8 @@ impl Engine {
         let question_tokens = self.question_tokens(&newest, target, room_tokens)?;
         let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens, correction };
         let room = Room::divide(demand, &budget)?;
-        let (memory, vector) = self.memory_part(room.memory, (&newest.text, newest.is_local()), is_remote).await;
+        let MemoryPart { section: memory, late, vector } =
+            self.memory_part(id, room.memory, (&newest.text, newest.is_local()), is_remote).await;
         let episodes = self.episodes_part(id, room.episodes).await?;
         let summary = self.summary_part(id, room.summary);
         let notes_kept = self.notes_part(id, room.notes).await?;
@@ -204,6 +207,7 @@ impl Engine {
             system,
             tools_tokens,
             memory,
+            facts: late,
             episodes,
             summary,
             notes_kept,
@@ -211,7 +215,7 @@ impl Engine {
             recent_room: recent.room_tokens,
             history_dropped: recent.dropped,
             question: newest.question,
-            documents: request.documents,
+            documents: harmless(request.documents),
             documents_room: budget.documents_tokens,
             groups: evidence.as_ref().map(|found| self.evidence_groups(found, id)).unwrap_or_default(),
             retrieved_room: retrieved_room(budget.retrieved_tokens, &decision),
@@ -537,6 +541,14 @@ impl Engine {
 /// whole cap; a question for an exact detail doubles the cap.
 fn retrieved_room(cap: u32, decision: &Decision) -> u32 {
     cap.saturating_mul(if decision.exact_detail { 2 } else { 1 })
+}
+
+/// Documents in which no text speaks as another role, or hides.
+fn harmless(mut documents: Vec<EvidenceDocument>) -> Vec<EvidenceDocument> {
+    for document in &mut documents {
+        document.text = neutralize(&document.text).into_owned();
+    }
+    documents
 }
 
 fn section_tokens(part: &SystemPart) -> u32 {

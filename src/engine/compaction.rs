@@ -218,6 +218,12 @@ impl Engine {
         summary::room_tokens(model.context_window_tokens(), &task, sections, &|text| counter.count(text))
     }
 
+    pub(super) fn summary_version(&self, id: &str) -> u32 {
+        let state = self.state.borrow();
+        let head = state.conversations.get(id).and_then(|conversation| conversation.summary.as_ref());
+        head.map_or(0, |head| head.value.version)
+    }
+
     fn summary_head(&self, id: &str) -> SummaryHead {
         let state = self.state.borrow();
         let head = state.conversations.get(id).and_then(|conversation| conversation.summary.as_ref());

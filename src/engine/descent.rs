@@ -3,10 +3,12 @@
 
 use super::Engine;
 use super::recall::{Evidence, EvidenceRequest, RecallFilter};
+use super::state::{Conversation, State};
 use super::topics::Nodes;
 use crate::error::Result;
 use crate::message::Seq;
 use crate::retrieval::Relevance;
+use crate::sorting;
 use crate::summary::{self, Landing};
 
 /// Messages that have so much of a question are what it asks for: the summary is not looked at.
@@ -17,21 +19,34 @@ const LEAST_TOLD: f32 = 0.5;
 const MOST_MESSAGES: usize = 4;
 /// They have this share of the best one's score at least.
 const NEAR_BEST: f64 = 0.5;
+/// Most other conversations of the project whose summaries are looked through, the last used ones.
+const MOST_OTHERS: usize = 8;
 
 impl Engine {
-    /// Adds to what was found for a question of a conversation the messages that its summary leads to: down the tree to the
-    /// node, and the sentence in it, that say most about the question, and from its words to the messages of the node.
+    /// Adds to what was found for a question of a conversation the messages that a summary leads to, its own or one of another
+    /// conversation of its project: down the tree to the node, and the sentence in it, that say most about the question, and
+    /// from its words to the messages of the node.
     pub(super) async fn descend(&self, id: &str, request: EvidenceRequest<'_>, evidence: &mut Evidence) -> Result<()> {
-        let relevance = Relevance::new(&self.state.borrow().index, request.text);
+        let (relevance, summarized) = {
+            let state = self.state.borrow();
+            (Relevance::new(&state.index, request.text), summarized(&state, id, request.only.is_some()))
+        };
         let most = relevance.most();
         let found = evidence.best_text(&|text| relevance.of(text));
-        if most <= 0.0 || found >= most * FOUND {
+        if summarized.is_empty() || most <= 0.0 || found >= most * FOUND {
             return Ok(());
         }
-        let Some(landing) = self.landing(id, &relevance).await? else { return Ok(()) };
-        if landing.relevance < most * LEAST_TOLD || landing.relevance <= found {
-            return Ok(());
+        let mut best: Option<(String, Landing)> = None;
+        for id in summarized {
+            let landing = self.landing(&id, &relevance).await?;
+            let least = best.as_ref().map_or(found, |(_, best)| best.relevance);
+            if let Some(landing) = landing.filter(|landing| landing.relevance > least) {
+                best = Some((id, landing));
+            }
         }
+        let Some((id, landing)) = best.filter(|(_, landing)| landing.relevance >= most * LEAST_TOLD) else {
+            return Ok(());
+        };
         let (from, to) = (Some(landing.first_seq), Some(landing.last_seq));
         let filter = RecallFilter { from, to, ..RecallFilter::default() };
         let below = self
@@ -39,7 +54,7 @@ impl Engine {
                 text: &landing.sentence,
                 vector: None,
                 by_words: true,
-                only: Some(id),
+                only: Some(&id),
                 top_k: MOST_MESSAGES,
                 floor: &|_, best| best * NEAR_BEST,
                 filter: &filter,
@@ -66,6 +81,25 @@ impl Engine {
         let Nodes { chunks, topics, .. } = self.nodes_in_force(id).await?;
         Ok(summary::descend(chunks.iter().chain(&topics), &|sentence| relevance.of(sentence)))
     }
+}
+
+/// The conversations whose summaries are looked through: this one first, then the others of its project.
+fn summarized(state: &State, id: &str, is_alone: bool) -> Vec<String> {
+    let Some(own) = state.conversation(id) else { return Vec::new() };
+    let project_id = own.stored.value.project_id.as_deref().filter(|_| !is_alone);
+    let is_other = |one: &Conversation| {
+        let record = &one.stored.value;
+        one.number != own.number
+            && record.is_shared()
+            && project_id.is_some()
+            && record.project_id.as_deref() == project_id
+    };
+    let mut others: Vec<&Conversation> =
+        state.conversations.values().map(|one| &**one).filter(|one| is_other(one)).collect();
+    sorting::sort_by(&mut others, &|one, other| other.stored.value.updated_at.total_cmp(&one.stored.value.updated_at));
+    let has_summary = |one: &&Conversation| one.summarized_until_seq() > 0;
+    let others = others.into_iter().filter(has_summary).take(MOST_OTHERS);
+    Some(own).filter(has_summary).into_iter().chain(others).map(|one| one.stored.value.id.clone()).collect()
 }
 
 impl Evidence {

@@ -25,6 +25,8 @@ const INPUT_SHARE: f64 = 0.5;
 const MOST_INPUT_TOKENS: u32 = 6_000;
 /// Messages read for one batch.
 const BATCH_MESSAGES: usize = 100;
+/// Messages with results of tools in front of a batch that are read beside it.
+const RESULTS_BEFORE: usize = 20;
 
 impl Engine {
     /// Extracts facts from the next messages of a conversation.
@@ -49,6 +51,8 @@ impl Engine {
         let (candidates, rejections) = match extraction.request {
             Some(request) => {
                 let answer = self.generate(&*model, request).await?;
+                let mut messages = messages;
+                messages.extend(self.brought_before(id, batch.first().copied().unwrap_or(0)).await?);
                 facts::parse_candidates(&answer, &messages, &existing, policy)?
             }
             None => (Vec::new(), Vec::new()),
@@ -112,6 +116,22 @@ impl Engine {
             .take_while(|message| message.seq <= whole_until_seq)
             .filter(|message| !message.imported);
         returned.chain(unread.map(|message| message.seq)).take(BATCH_MESSAGES).collect()
+    }
+
+    /// What tools brought shortly before a position: what repeats it is not the user's word.
+    async fn brought_before(&self, id: &str, first: Seq) -> Result<Vec<SourceMessage>> {
+        let seqs: Vec<Seq> = {
+            let state = self.state.borrow();
+            let Some(conversation) = state.conversation(id) else { return Ok(Vec::new()) };
+            let has_results = |message: &&MessageMeta| message.role == Role::Tool || message.variable().results > 0;
+            let before = conversation.path().rev().skip_while(|message| message.seq >= first);
+            before.filter(has_results).take(RESULTS_BEFORE).map(|message| message.seq).collect()
+        };
+        let records = self.read_seqs(id, &seqs.into_iter().rev().collect::<Vec<_>>()).await?;
+        let read = |record: &MessageRecord| {
+            Ok(SourceMessage { text: String::new(), ..SourceMessage::new(record.seq, &parse_stored(record)?) })
+        };
+        records.iter().map(read).collect()
     }
 
     /// Moves the cursor up to the next message that is still to be read, and notes what other branches have in between.

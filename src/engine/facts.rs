@@ -4,19 +4,15 @@ use super::Engine;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::event::Event;
 use super::loading::{FACT_COUNTERS, fact_number};
-use super::recall::embedded_question;
 use super::state::FactCounters;
 use super::stored::{Stored, decode, encode};
-use crate::context::{Dropped, Item, SystemPart};
 use crate::error::{Error, Result};
-use crate::facts::{self, Changes, FactEdit, FactWrite, Numbers, SelectionPolicy, Written};
+use crate::facts::{self, Changes, FactEdit, FactWrite, Numbers, Written};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::ports::{Check, Commit, Key, Query, Store};
-use crate::prompt_text::json_line;
 use crate::records::{AuditRecord, FactRecord, FactStatus};
 use crate::secrets::{LEFT_OUT, without_secrets};
-use crate::sorted_map::SortedMap;
 use serde::Serialize;
 use serde_json::json;
 
@@ -314,72 +310,6 @@ impl Engine {
         }
         Ok((entries, unreadable))
     }
-
-    /// The memory section of a context: all usable facts while they fit, else those that fit the question best, by words
-    /// and vectors; always in the order of their ids. With it the question's vector, where one was made for that.
-    /// `is_local`: the question is to stay on this device.
-    pub(super) async fn memory_part(
-        &self,
-        cap: u32,
-        (question, is_local): (&str, bool),
-        is_remote: bool,
-    ) -> (SystemPart, Option<Vec<f32>>) {
-        let existing = self.facts_for(is_remote);
-        let counter = self.counter();
-        let count = |text: &str| counter.count(text);
-        let min_score = self.options.policy.facts.min_score;
-        let policy = SelectionPolicy::new(cap, min_score, self.now_ms());
-        let mut selection = facts::select(&existing, &policy, &|_| 0.0, &count);
-        let mut vector = None;
-        if !selection.dropped.is_empty() {
-            vector = self.question_vector(question, is_local, &existing).await;
-            let cosines = self.cosines_of(vector.as_deref(), &existing);
-            let all: Vec<&FactRecord> = existing.iter().collect();
-            let relevances = facts::relevances(question, &all, &|fact| cosines.get(&fact.id).copied());
-            let relevances: SortedMap<&str, f64> = all.iter().map(|fact| fact.id.as_str()).zip(relevances).collect();
-            let relevance = |fact: &FactRecord| relevances.get(fact.id.as_str()).copied().unwrap_or_default();
-            selection = facts::select(&existing, &policy, &relevance, &count);
-        }
-        (memory_section(&selection, cap, min_score, &count), vector)
-    }
-
-    /// The vector of a question that facts are chosen by; those that have none get theirs with it.
-    async fn question_vector(&self, question: &str, is_local: bool, existing: &[FactRecord]) -> Option<Vec<f32>> {
-        let text = embedded_question(question);
-        self.embed_with_facts(vec![(&text, is_local)], existing, true).await?.pop().flatten()
-    }
-}
-
-/// The section that a selection gives.
-fn memory_section(
-    selection: &facts::Selection<'_>,
-    cap: u32,
-    min_score: f64,
-    count: &dyn Fn(&str) -> u32,
-) -> SystemPart {
-    let items = selection
-        .facts
-        .iter()
-        .zip(&selection.scores)
-        .map(|(fact, score)| Item {
-            kind: "fact",
-            id: fact.id.clone(),
-            tokens: count(&json_line(&facts::memory_item(fact))),
-            score: Some(*score),
-            reason: "remembered",
-            ..Item::default()
-        })
-        .collect();
-    let dropped = selection
-        .dropped
-        .iter()
-        .map(|(id, tokens, score)| Dropped {
-            id: (*id).to_owned(),
-            tokens: *tokens,
-            reason: if *score < min_score { "below_floor" } else { "no_room" },
-        })
-        .collect();
-    SystemPart { text: facts::render_memory_block(&selection.facts), items, dropped, cap }
 }
 
 crate::json_reader::deserialize_as_json!(FactFilter);

@@ -51,7 +51,8 @@ impl Engine {
         self.ensure_open()?;
         self.refresh_conversations().await?;
         let is_meant = |conversation: &Conversation| {
-            conversation.digest_tries.0 > 0 || conversation.jobs.values().any(|job| Self::has_failed(&job.value))
+            conversation.digest_tries.0 + conversation.topic_tries.0 > 0
+                || conversation.jobs.values().any(|job| Self::has_failed(&job.value))
         };
         let ids: Vec<String> = {
             let state = self.state.borrow();
@@ -69,8 +70,9 @@ impl Engine {
             let is_changed = changed.is_empty() || self.commit(commit).await?;
             let state = &mut *self.state.borrow_mut();
             let Some(conversation) = state.conversations.get_mut(id).filter(|_| is_changed) else { continue };
-            retried += u32::from(conversation.digest_tries.0 > 0) + changed.len() as u32;
-            conversation.digest_tries = (0, 0.0);
+            retried += u32::from(conversation.digest_tries.0 > 0) + u32::from(conversation.topic_tries.0 > 0);
+            retried += changed.len() as u32;
+            (conversation.digest_tries, conversation.topic_tries) = ((0, 0.0), (0, 0.0));
             for job in changed {
                 conversation.jobs.insert(job.value.kind, job);
             }

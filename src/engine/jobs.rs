@@ -16,6 +16,7 @@ use crate::records::{JobKind, JobRecord};
 use crate::sorted_map::SortedMap;
 use futures_util::future::{Either, select};
 use serde_json::json;
+use std::cell::Cell;
 use std::pin::pin;
 
 /// How long to leave the work to another tab before looking again.
@@ -36,6 +37,15 @@ pub(super) enum Progress {
     Made,
     /// Another tab changed the record first: what is there must be read again.
     Overtaken,
+}
+
+/// A call that waits until everything was read.
+struct Asking<'a>(&'a Cell<u32>);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
 }
 
 impl Engine {
@@ -72,6 +82,17 @@ impl Engine {
                 self.host.clock.sleep(OTHER_TAB_MS).await;
             }
         }
+    }
+
+    /// As [`Self::settled`], and what waits for more messages to be read together with does not wait any longer.
+    ///
+    /// # Errors
+    /// As for [`Self::settled`].
+    pub async fn all_settled(&self) -> Result<()> {
+        self.reads_at_once.set(self.reads_at_once.get() + 1);
+        // Whoever asks may give up waiting.
+        let _asking = Asking(&self.reads_at_once);
+        self.settled().await
     }
 
     /// Works, with the mark set that keeps others from it.
@@ -317,7 +338,8 @@ impl Engine {
     /// another is read at once: what was said there may be needed here.
     fn idle_at(&self, job: &JobRecord, conversation: &Conversation) -> Option<f64> {
         let policy = &self.options.policy.facts;
-        let waits = self.unread_user_messages(job, conversation) < policy.batch_messages as usize
+        let waits = self.reads_at_once.get() == 0
+            && self.unread_user_messages(job, conversation) < policy.batch_messages as usize
             && self.state.borrow().spoken_in == conversation.number;
         waits.then(|| self.end_of_wait(conversation.stored.value.updated_at + policy.idle_ms, policy.idle_ms))
     }

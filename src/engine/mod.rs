@@ -35,6 +35,7 @@ mod integrity;
 mod jobs;
 mod lease;
 mod loading;
+mod memory_part;
 mod missing_vectors;
 mod notes;
 mod path_change;
@@ -156,6 +157,8 @@ pub struct Engine {
     /// Messages that are streamed through this engine.
     streams: Streams,
     working: Cell<bool>,
+    /// Calls that wait until everything was read.
+    reads_at_once: Cell<u32>,
     lease: Lease,
     /// How often the append or edit whose turn it is was overtaken by other tabs.
     overtaken: Cell<u32>,
@@ -216,6 +219,7 @@ impl Engine {
             writes: Turnstile::default(),
             streams: Streams::default(),
             working: Cell::new(false),
+            reads_at_once: Cell::default(),
             lease: Lease::default(),
             overtaken: Cell::default(),
             waiting: Waiting::default(),

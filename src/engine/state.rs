@@ -5,6 +5,7 @@ use super::append::{given_id, is_given_id};
 use super::conversations::jobs_anew;
 use super::fact_uses::FactUses;
 use super::loading::fact_number;
+use super::memory_part::KeptFacts;
 use super::stored::Stored;
 use super::usage::{Billing, UsageRecord};
 use crate::config::Policy;
@@ -196,11 +197,15 @@ pub(crate) struct Conversation {
     pub(crate) recent_room_tokens: Option<u32>,
     /// When a context was last built here, milliseconds since 1970; 0: never.
     pub(crate) asked_at: f64,
+    /// The facts that its contexts hold, where not all have room.
+    pub(crate) kept_facts: Option<KeptFacts>,
     /// Its topics are those of its chunks, as far as this tab knows.
     pub(crate) has_topics: bool,
-    /// Failed tries of topics, episodes and the project since the last success, and when the next one is. Apart from those
+    /// Failed tries of episodes and the project since the last success, and when the next one is. Apart from those
     /// of compaction, which goes on without them; another tab begins anew.
     pub(crate) digest_tries: (u32, f64),
+    /// The same of topics alone. New messages change nothing about a topic, so they give it no new tries.
+    pub(crate) topic_tries: (u32, f64),
     /// The episode of it that was found to be unreadable; it is made again.
     pub(crate) damaged_episode: Option<EpisodeMark>,
     /// What is known of the calls that were made with its contexts, once one was built.
@@ -226,8 +231,10 @@ impl Conversation {
             jobs: SortedMap::new(),
             recent_room_tokens: None,
             asked_at: 0.0,
+            kept_facts: None,
             has_topics: false,
             digest_tries: (0, 0.0),
+            topic_tries: (0, 0.0),
             damaged_episode: None,
             billing: None,
             notes: None,

@@ -29,12 +29,15 @@ impl Engine {
         let policy = &self.options.policy;
         let record = &conversation.stored.value;
         let mut next: Option<(SummaryWork, f64)> = None;
-        let (failed, wait_until) = conversation.digest_tries;
-        let wait_until = self.end_of_wait(wait_until, LONGEST_WAIT_MS);
+        let later = |(failed, wait_until): (u32, f64), from_ms: f64| {
+            let wait_until = self.end_of_wait(wait_until, LONGEST_WAIT_MS);
+            (failed < policy.limits.job_attempts).then(|| from_ms.max(wait_until))
+        };
         let mut offer = |work: SummaryWork, from_ms: Option<f64>| {
             let from_ms = match work {
                 SummaryWork::Chunk => from_ms,
-                _ => from_ms.filter(|_| failed < policy.limits.job_attempts).map(|from_ms| from_ms.max(wait_until)),
+                SummaryWork::Topic => from_ms.and_then(|from_ms| later(conversation.topic_tries, from_ms)),
+                _ => from_ms.and_then(|from_ms| later(conversation.digest_tries, from_ms)),
             };
             if let Some(from_ms) = from_ms.filter(|from_ms| next.is_none_or(|(_, earliest)| *from_ms < earliest)) {
                 next = Some((work, from_ms));
@@ -77,7 +80,7 @@ impl Engine {
             Err(error) => Some(error.clone()),
             Ok(_) => None,
         };
-        let attempts = self.count_digest_try(id, failed.as_ref());
+        let attempts = self.count_digest_try(id, work, failed.as_ref());
         let Some(error) = failed else { return done };
         let is_retried = error.is_retryable() && attempts < self.options.policy.limits.job_attempts;
         let details = json!({ "job": JobKind::Compact, "conversationId": id, "attempts": attempts });
@@ -86,16 +89,19 @@ impl Engine {
     }
 
     /// Failed tries since the last success.
-    fn count_digest_try(&self, id: &str, failed: Option<&Error>) -> u32 {
+    fn count_digest_try(&self, id: &str, work: SummaryWork, failed: Option<&Error>) -> u32 {
         let mut state = self.state.borrow_mut();
         let Some(conversation) = state.conversations.get_mut(id) else { return 0 };
+        let tries = match work {
+            SummaryWork::Topic => &mut conversation.topic_tries,
+            _ => &mut conversation.digest_tries,
+        };
         let attempts = match failed {
             None => 0,
             Some(error) if error.is_final => self.options.policy.limits.job_attempts,
-            Some(_) => conversation.digest_tries.0 + 1,
+            Some(_) => tries.0 + 1,
         };
-        let wait_until = if attempts > 0 { self.now_ms() + self.wait_ms(attempts) } else { 0.0 };
-        conversation.digest_tries = (attempts, wait_until);
+        *tries = (attempts, if attempts > 0 { self.now_ms() + self.wait_ms(attempts) } else { 0.0 });
         attempts
     }
 }

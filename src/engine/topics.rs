@@ -11,7 +11,7 @@ use super::jobs::Progress;
 use super::loading::job_key;
 use super::projects::project_view;
 use super::stored::{Stored, decode, encode};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::key;
 use crate::message::{Role, Seq};
 use crate::ports::{Check, Commit, KeyPart, LanguageModel, Query, Store};
@@ -19,6 +19,9 @@ use crate::records::{JobKind, SummaryHead, SummaryNode, SummarySection, Trust};
 use crate::summary::{self, Entry, Task};
 use serde::Serialize;
 use std::ops::Range;
+
+/// Answers that are asked of a model for one topic.
+const MOST_ANSWERS: u32 = 2;
 
 /// A node of the tree as the app sees it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,7 +98,15 @@ impl Engine {
         let chunks = chunks.get(range).unwrap_or_default();
         let entries: Vec<Entry> = chunks.iter().map(part).collect();
         let task = Task::merging(&self.options.policy.compaction);
-        let sections = self.fold(&*model, &task, Vec::new(), &entries).await?;
+        let refused = self.state.borrow().conversation(id).map_or(0, |conversation| conversation.topic_tries.0);
+        let sections = match self.fold(&*model, &task, Vec::new(), &entries).await {
+            // Asked again, it would answer as before: then the topic says what its chunks say, as far as there is room.
+            Err(error) if error.code == Code::ModelOutputInvalid && refused + 1 >= MOST_ANSWERS => {
+                let counter = self.counter();
+                summary::joined(chunks, task.max_tokens, &|text| counter.count(text))
+            }
+            sections => sections?,
+        };
         let node = summary::topic_node(chunks, sections);
         (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
         let stored_job = Stored::new(job)?;

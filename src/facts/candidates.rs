@@ -3,10 +3,11 @@
 use super::evidence::{is_quoted, is_supported};
 use super::extract::SourceMessage;
 use super::fingerprint::is_buried;
-use super::passing::is_passing;
+use super::passing::{bearing_sentence, is_passing};
 use super::similarity::Sought;
+use super::voices::{is_other_voice, needs_confirmation, repeats};
 use super::{
-    LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint, is_instruction, own_words,
+    LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint, own_words, sensitive_categories,
     sensitive_category,
 };
 use crate::config::FactPolicy;
@@ -39,7 +40,8 @@ pub enum CandidateKind {
     Statement,
     /// The model concluded it.
     Inference,
-    /// It stands in what the user pasted, quoted or forwarded ([`own_words`]): anybody may have written it.
+    /// It stands in what the user pasted, quoted or forwarded ([`own_words`]), or repeats the result of a tool: anybody may have
+    /// written it.
     Quotation,
 }
 
@@ -82,7 +84,8 @@ pub struct Candidate {
     pub seq: Seq,
     /// How it follows.
     pub kind: CandidateKind,
-    /// It reads like an instruction ([`is_instruction`]): it waits for the user's approval.
+    /// It reads like an instruction ([`super::is_instruction`]), would have consequences that the user must have meant, or
+    /// speaks of the user as of somebody else: it waits for the user's approval.
     pub is_flagged: bool,
     /// Its sentence tells of a passing state, a joke, an "if" or another person: it is no reason to change what is known.
     pub is_passing: bool,
@@ -105,9 +108,9 @@ impl Candidate {
 /// The candidates of an extracting model's answer, and what was refused of it. `messages` are those of the request,
 /// `existing` all facts of the user, the forgotten ones too.
 ///
-/// A candidate that is called a statement but whose quote does not bear it, that reads like an instruction, or whose sentence
-/// tells of a passing state, a joke, an "if" or another person, becomes an inference, and one from a pasted text a quotation:
-/// neither is put into prompts by itself. The same fact twice is merged into the more confident one; of two values for one
+/// A candidate that is called a statement but whose quote does not bear it, that reads like an instruction or has to be
+/// confirmed, or whose sentence tells of a passing state, a joke, an "if" or another person, becomes an inference, and one
+/// from a text of somebody else a quotation: neither is put into prompts by itself. The same fact twice is merged into the more confident one; of two values for one
 /// key the later message's stays.
 ///
 /// # Errors
@@ -182,15 +185,18 @@ fn candidate(
         .find(|message| Some(message.seq) == seq && message.role == Role::User)
         .ok_or(RejectionReason::UnknownMessage)?;
     let fingerprint = fingerprint(&fact);
+    check_special(map, &policy.categories)?;
     check_content(&fact, &quote, &message.text, &policy.categories)?;
     let is_tombstone = |known: &&FactRecord| known.status == FactStatus::Forgotten;
     if existing.iter().filter(is_tombstone).any(|known| is_buried(&known.fingerprint, &fingerprint)) {
         return Err(RejectionReason::Forgotten);
     }
-    let is_flagged = is_instruction(&fact) || is_instruction(&quote);
+    let (sentence, _) = bearing_sentence(&fact, &quote, &message.text);
+    let is_flagged = needs_confirmation(&fact, &quote, sentence) || is_other_voice(sentence);
     let expires_at = end_of(map, message);
     let is_passing = is_passing(&fact, &quote, &message.text, expires_at.is_some(), category == "preference");
-    let kind = match is_quoted(&quote, &own_words(&message.text)) {
+    let is_said = is_quoted(&quote, &own_words(&message.text)) && !is_repeated(sentence, messages);
+    let kind = match is_said {
         false => CandidateKind::Quotation,
         true if is_statement && !is_flagged && !is_passing && is_supported(&fact, &quote) => CandidateKind::Statement,
         true => CandidateKind::Inference,
@@ -212,6 +218,16 @@ fn candidate(
     })
 }
 
+/// What the model itself says to be of a special category is, unless that one is allowed: it understands what is only implied.
+fn check_special(map: &Map<String, Value>, allowed: &[String]) -> std::result::Result<(), RejectionReason> {
+    let named = lowercase(map.get("special").and_then(Value::as_str).unwrap_or_default().trim());
+    let is_allowed = || allowed.iter().any(|allowed| lowercase(allowed) == named);
+    if sensitive_categories().any(|special| special == named) && !is_allowed() {
+        return Err(RejectionReason::Sensitive);
+    }
+    Ok(())
+}
+
 /// What is private is not remembered, and what is must stand in its message.
 fn check_content(
     fact: &str,
@@ -226,6 +242,11 @@ fn check_content(
         return Err(RejectionReason::Sensitive);
     }
     if is_quoted(quote, message) { Ok(()) } else { Err(RejectionReason::Quote) }
+}
+
+/// It stands in what a tool brought.
+fn is_repeated(sentence: &str, messages: &[SourceMessage]) -> bool {
+    messages.iter().any(|message| !message.brought.is_empty() && repeats(sentence, &message.brought))
 }
 
 /// The end that a model was told of, counted from its message. What is no number of days in sight is no end.

@@ -2,10 +2,9 @@
 
 use super::changes::{Changes, Draft, Numbers};
 use super::fingerprint::buried;
-use super::{
-    LONGEST_EXPLICIT_CHARS, LONGEST_KEY_BYTES, fingerprint, is_current, sensitive_categories, sensitive_category,
-};
-use crate::error::{Code, Error, Result};
+use super::written::{checked_key, checked_text, checked_time, new_record, put_written, same_text};
+use super::{fingerprint, is_current, sensitive_categories, sensitive_category};
+use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::records::{FactRecord, FactSource, FactStatus, Trust};
 use crate::secrets::has_secret;
@@ -101,50 +100,32 @@ pub struct Written {
 /// confirmed and changed in place. Another text under a key that is in use supersedes the old fact.
 ///
 /// # Errors
-/// [`Code::InvalidArgument`] for a fact that is empty or longer than 4,000 characters, a key that is empty or longer than
+/// [`crate::Code::InvalidArgument`] for a fact that is empty or longer than 4,000 characters, a key that is empty or longer than
 /// 128 bytes, or an expiry that is no number.
 pub fn explicit(write: &FactWrite, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
     if write.suggested == Some(true) {
         return super::suggested::suggested(write, existing, numbers, now_ms);
     }
-    let text = checked_text(&write.fact)?;
-    checked_key(write.key.as_deref())?;
-    checked_time(write.expires_at)?;
-    let subject = write.subject.clone().unwrap_or_else(|| "user".to_owned());
-    let print = fingerprint(&text);
+    let new = new_record(write, now_ms)?;
     let mut draft = Draft::new(existing, numbers, now_ms, "user");
-    let same = draft.find_current(|fact| fact.fingerprint == print && fact.subject == subject).cloned();
-    if let Some(same) = same {
-        return Ok(confirm(draft, &same, write, text));
+    if let Some(same) = same_text(&draft, &new) {
+        return Ok(confirm(draft, &same, write, new.fact));
     }
     let by_key = draft.find_current(|fact| write.key.is_some() && fact.key == write.key).cloned();
-    let id = draft.next_fact_id();
+    let old = by_key.as_ref();
     let fact = FactRecord {
-        id: id.clone(),
-        key: write.key.clone(),
-        subject,
-        category: write.category.clone().unwrap_or_else(|| "preference".to_owned()),
-        fact: text.clone(),
-        confidence: 1.0,
-        trust: Trust::UserConfirmed,
-        status: FactStatus::Active,
-        source: FactSource { kind: "explicit".to_owned(), conversation_id: None, seq: None, quote: None },
-        supersedes: by_key.as_ref().map(|old| old.id.clone()),
-        fingerprint: print,
-        pinned: write.pinned.unwrap_or_else(|| by_key.as_ref().is_some_and(|old| old.pinned)),
-        local_only: write.local_only.unwrap_or_else(|| by_key.as_ref().is_some_and(|old| old.local_only)),
-        expires_at: write.expires_at,
-        access_count: by_key.as_ref().map_or(0, |old| old.access_count),
-        last_accessed_at: by_key.as_ref().and_then(|old| old.last_accessed_at),
-        created_at: now_ms,
-        updated_at: now_ms,
+        id: draft.next_fact_id(),
+        supersedes: old.map(|old| old.id.clone()),
+        pinned: write.pinned.unwrap_or_else(|| old.is_some_and(|old| old.pinned)),
+        local_only: write.local_only.unwrap_or_else(|| old.is_some_and(|old| old.local_only)),
+        access_count: old.map_or(0, |old| old.access_count),
+        last_accessed_at: old.and_then(|old| old.last_accessed_at),
+        ..new
     };
-    if let Some(old) = &by_key {
+    if let Some(old) = old {
         draft.set_status(&old.id, FactStatus::Superseded);
     }
-    draft.put(fact.clone());
-    let operation = if by_key.is_some() { "UPDATE" } else { "ADD" };
-    draft.audit(operation, Some(&id), by_key.map(|old| old.fact), Some(text), Some("explicit"));
+    put_written(&mut draft, &fact, by_key, "explicit");
     Ok(Written { fact, changes: draft.finish() })
 }
 
@@ -182,7 +163,7 @@ fn confirm(mut draft: Draft<'_>, same: &FactRecord, write: &FactWrite, text: Str
 /// that another fact holds is taken over: that fact is superseded.
 ///
 /// # Errors
-/// [`Code::NotFound`] for an id that is not there, was forgotten or is no longer in use; [`Code::InvalidArgument`] as in
+/// [`crate::Code::NotFound`] for an id that is not there, was forgotten or is no longer in use; [`crate::Code::InvalidArgument`] as in
 /// [`explicit`].
 pub fn edit(change: &FactEdit, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
     let mut draft = Draft::new(existing, numbers, now_ms, "user");
@@ -229,7 +210,7 @@ pub fn edit(change: &FactEdit, existing: &[FactRecord], numbers: Numbers, now_ms
 /// is active already is confirmed.
 ///
 /// # Errors
-/// [`Code::NotFound`] for an id that is not there, was forgotten or is no longer in use.
+/// [`crate::Code::NotFound`] for an id that is not there, was forgotten or is no longer in use.
 pub fn approve(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Written> {
     let mut draft = Draft::new(existing, numbers, now_ms, "user");
     let before = current(&draft, id)?;
@@ -251,7 +232,7 @@ pub fn approve(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64)
 /// The engine carries out [`Changes::forgotten`], and drops vectors and contexts that hold the text.
 ///
 /// # Errors
-/// [`Code::NotFound`] for an id that is not there.
+/// [`crate::Code::NotFound`] for an id that is not there.
 pub fn forget(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64) -> Result<Changes> {
     let mut draft = Draft::new(existing, numbers, now_ms, "user");
     let mut next = Some(draft.get(id).ok_or_else(|| unknown(id))?.id.clone());
@@ -310,7 +291,7 @@ fn tombstone(fact: &FactRecord, kind: &str, now_ms: f64) -> FactRecord {
 /// among `allowed`. `texts` are those of the fact, `category` is its own.
 ///
 /// # Errors
-/// [`Code::InvalidArgument`], naming the kind, never the text.
+/// [`crate::Code::InvalidArgument`], naming the kind, never the text.
 pub fn check_allowed(texts: &[&str], category: &str, allowed: &[String]) -> Result<()> {
     if let Some(kind) = texts.iter().find_map(|text| has_secret(text)) {
         return Err(Error::invalid_argument(format!(
@@ -362,37 +343,6 @@ fn supersede_chain(draft: &mut Draft<'_>, fact: &FactRecord) {
         if is_current(&old) && old.id != fact.id {
             draft.set_status(&old.id, FactStatus::Superseded);
         }
-    }
-}
-
-pub(super) fn checked_text(text: &str) -> Result<String> {
-    let text = text.trim();
-    let characters = text.chars().count();
-    if (1..=LONGEST_EXPLICIT_CHARS).contains(&characters) {
-        return Ok(text.to_owned());
-    }
-    Err(Error::new(
-        Code::InvalidArgument,
-        format!("the fact has {characters} characters; give 1 to {LONGEST_EXPLICIT_CHARS}"),
-    ))
-}
-
-pub(super) fn checked_key(key: Option<&str>) -> Result<()> {
-    match key {
-        Some(key) if key.trim().is_empty() || key.len() > LONGEST_KEY_BYTES => Err(Error::invalid_argument(format!(
-            "the key has {} bytes; give 1 to {LONGEST_KEY_BYTES} that are not all spaces, or leave it out",
-            key.len()
-        ))),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn checked_time(time_ms: Option<f64>) -> Result<()> {
-    match time_ms {
-        Some(time_ms) if !time_ms.is_finite() => {
-            Err(Error::invalid_argument("expiresAt is no number; give milliseconds since 1970, or leave it out"))
-        }
-        _ => Ok(()),
     }
 }
 

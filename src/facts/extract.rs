@@ -1,6 +1,6 @@
 //! The request to the extracting model.
 
-use super::LONGEST_FACT_CHARS;
+use super::{LONGEST_FACT_CHARS, sensitive_categories};
 use crate::config::FactPolicy;
 use crate::embedded_data::without_data;
 use crate::message::{Message, Part, Role, Seq};
@@ -28,6 +28,8 @@ pub struct SourceMessage {
     pub role: Role,
     /// The text parts, without reasoning, tool results, secrets and our own injected blocks.
     pub text: String,
+    /// What tools answered in it: no model is shown it here, and what repeats it was not said by the user.
+    pub brought: String,
     /// It stays on this device; set by the caller.
     pub local_only: bool,
     /// When it was said, milliseconds since 1970; set by the caller. 0: not known.
@@ -56,7 +58,13 @@ impl SourceMessage {
             Role::System | Role::Tool => String::new(),
         };
         let text = without_secrets(&text, LEFT_OUT).into_owned();
-        Self { seq, role: message.role, text, local_only: false, said_at: 0.0, said_on: String::new() }
+        let brought = message.parts.iter().filter_map(|part| match part {
+            Part::ToolResult { output, .. } => Some(output.as_str()),
+            Part::Text(text) if message.role == Role::Tool => Some(text.as_str()),
+            _ => None,
+        });
+        let brought = brought.collect::<Vec<_>>().join("\n");
+        Self { seq, role: message.role, text, brought, local_only: false, said_at: 0.0, said_on: String::new() }
     }
 
     fn is_source(&self) -> bool {
@@ -186,11 +194,13 @@ user's own words; at most {LONGEST_FACT_CHARS} characters
 - quote: the words of the user that show it, copied letter by letter from one message
 - seq: the number of that message
 - kind: \"statement\" if the user said it, \"inference\" if you conclude it
+- special: which of {special} it tells of, of whomever and however indirectly, else null
 - valid_days: where the user says that it ends (\"until Friday\", \"this week\"), for how many days from that message on it \
 holds, else null
 
 Most messages hold no such fact. Then the list is empty.",
-        categories = policy.categories.join(", ")
+        categories = policy.categories.join(", "),
+        special = sensitive_categories().collect::<Vec<_>>().join(", ")
     )
 }
 
@@ -205,9 +215,10 @@ fn schema(policy: &FactPolicy) -> serde_json::Value {
             "quote": { "type": "string" },
             "seq": { "type": "integer" },
             "kind": { "type": "string", "enum": ["statement", "inference"] },
+            "special": { "type": ["string", "null"] },
             "valid_days": { "type": ["number", "null"] },
         },
-        "required": ["fact", "category", "key", "confidence", "quote", "seq", "kind", "valid_days"],
+        "required": ["fact", "category", "key", "confidence", "quote", "seq", "kind", "special", "valid_days"],
         "additionalProperties": false,
     });
     json!({

@@ -1,9 +1,13 @@
 //! What of a user's message is the user's own: without what is pasted, quoted or forwarded.
 //!
 //! Whoever asks for a summary of a mail sends the mail in the same message, so that a message of the user can speak with
-//! anybody's voice. By rules of form and of a few words in seven languages; where it is in doubt, a text counts as pasted.
+//! anybody's voice. By rules of form and of a few words in ten languages; where it is in doubt, a text counts as pasted.
 //! A text that somebody pastes without any sign of it cannot be told from the user's own.
 
+use super::fingerprint::normalized;
+use super::passing::FIRST_PERSON;
+use super::sensitive::tells;
+use super::voices::POSSESSIVES;
 use crate::lexical::lowercase;
 
 /// Longer messages, in characters, are pasted but for their first and last paragraph.
@@ -44,22 +48,49 @@ const QUOTATIONS: [(char, char); 7] = [
     ('`', '`'),
 ];
 
+/// Words that point at something: a question that has one, with a text below it, asks about that text.
+const POINTERS: &str = "this|that|these|those|here|it|he|she|him|her|his|they|them|their|dies*|das|hier|er|sie|ihm|ihn|ihr|ihre|esto|esta|\
+este|eso|esa|ese|aquí|él|ella|ce|cet|cette|ça|ceci|cela|ici|il|elle|lui|questo|questa|qui|isto|aqui|이거|이게|이것|여기| 이 | 그 |그분|これ|この|\
+ここ|それ|その|彼|这|那|他|她|это|этот|эта|здесь";
+
+/// The one who asks, as an object.
+const OBJECTS: &str =
+    "me|us|mir|mich|uns|moi|nos|mí|conmigo|저를|저에게|제게|나를|나에게|私を|私に|私も|我们|мне|меня|нам";
+
+/// Beginnings of a letter's first line.
+const GREETINGS: &str = "dear|hi|hello|hey|hallo|liebe|lieber|sehr geehrte*|guten|hola|estimad*|querid*|buenos|buenas|bonjour|salut|cher|\
+chère|ciao|gentile|caro|cara|olá|prezad*|안녕하세요|안녕|친애하는|님|様|御中|拝啓|お世話に|您好|你好|尊敬的|亲爱的|здравствуйте|уважаем*|привет";
+
+/// Words in a label by which the user begins to speak, not somebody else.
+const INTRODUCTIONS: &str = "remember|note|btw|by the way|ps|p s|fyi|also|update|important|merke|merk dir|notiz|übrigens|wichtig|recuerda|\
+nota|por cierto|importante|rappel|au fait|ricorda|lembre|참고|참고로|기억해|기억해 줘|メモ|ちなみに|覚えて|备注|顺便|记住|请记住|запомни|кстати";
+
+/// Longest label of a line, in characters, and longest line of a letter's end.
+const LABEL_CHARS: usize = 32;
+const LETTER_END_CHARS: usize = 20;
+
 /// The user's own words in a message, line by line.
 #[must_use]
 pub fn own_words(text: &str) -> String {
     let lines = spoken_lines(text);
+    let lines = before_other_text(&lines);
     let asks_about = |line: &&str| ABOUT.split('|').any(|words| lowercase(line).contains(words));
     let is_about_text = lines.iter().any(asks_about);
-    let is_long = text.chars().count() > LONGEST_SAID_CHARS;
-    let (first, last) = (first_paragraph(&lines), last_paragraph(&lines));
+    let is_long = text.chars().count() > LONGEST_SAID_CHARS || paragraphs(lines) > 2;
+    let (first, last) = (first_paragraph(lines), last_paragraph(lines));
     let mut own = String::new();
+    let mut is_own_list = false;
     for (number, line) in lines.iter().enumerate() {
         let is_own = match (is_about_text, is_long) {
             (true, _) => asks_about(line),
             (false, true) => (number < first || number >= last) && line.chars().count() <= LONGEST_PARAGRAPH_CHARS,
             (false, false) => true,
         };
-        if is_own {
+        let is_item = is_list_item(line);
+        if !is_item && !is_blank(line) {
+            is_own_list = has(line, FIRST_PERSON) || has(line, POSSESSIVES);
+        }
+        if is_own && (!is_item || is_own_list) && (is_about_text || !is_labelled(line)) {
             // What the line is about may stand behind its colon.
             let said = if is_about_text { line.split([':', '：']).next().unwrap_or_default() } else { line };
             own.push_str(&without_quotations(said));
@@ -69,7 +100,7 @@ pub fn own_words(text: &str) -> String {
     own
 }
 
-/// The lines that are no code, table, markup, quotation or mail.
+/// The lines that are no code, data, table, markup, quotation or mail.
 fn spoken_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut is_code = false;
@@ -79,7 +110,12 @@ fn spoken_lines(text: &str) -> Vec<&str> {
             is_code = !is_code;
             continue;
         }
-        if is_code || trimmed.starts_with(['>', '|', '<']) {
+        let is_indented = !trimmed.is_empty() && (line.starts_with("  ") || line.starts_with('\t'));
+        if is_code
+            || is_indented
+            || trimmed.starts_with(['>', '|', '<', '[', '{', '}', '/', '#', '$'])
+            || is_call(trimmed)
+        {
             continue;
         }
         let small = lowercase(trimmed);
@@ -91,6 +127,83 @@ fn spoken_lines(text: &str) -> Vec<&str> {
         lines.push(line);
     }
     lines
+}
+
+/// The lines in front of a letter, and those of a question about the text below it; else all.
+fn before_other_text<'a, 'b>(lines: &'b [&'a str]) -> &'b [&'a str] {
+    let said = || lines.iter().enumerate().filter(|(_, line)| !is_blank(line));
+    let is_letter = ends_as_letter(lines);
+    let greeting =
+        said().find(|(number, line)| (*number > 0 || is_letter) && is_greeting(line)).map(|(number, _)| number);
+    let end = match greeting {
+        Some(number) => number,
+        None if is_letter && paragraphs(lines) > 1 => first_paragraph(lines),
+        None if is_letter => 0,
+        None => lines.len(),
+    };
+    let lines = lines.get(..end).unwrap_or_default();
+    let first = lines.iter().position(|line| !is_blank(line)).unwrap_or(0);
+    match lines.get(first) {
+        Some(line) if points_below(line, lines.get(first + 1).is_some_and(is_blank)) => {
+            lines.get(..=first).unwrap_or_default()
+        }
+        _ => lines,
+    }
+}
+
+/// A short line of greeting that ends in a comma or colon, or in a form of address.
+fn is_greeting(line: &&str) -> bool {
+    let line = line.trim();
+    let is_ended = line.ends_with([',', ':', '，', '：', '、', '様', '님']);
+    is_ended && line.chars().count() <= LABEL_CHARS && has(line, GREETINGS)
+}
+
+/// Two short lines at the end, the last one without a full stop: regards and a name.
+fn ends_as_letter(lines: &[&str]) -> bool {
+    let mut said = lines.iter().rev().filter(|line| !is_blank(line)).map(|line| line.trim());
+    let (Some(name), Some(regards), Some(_)) = (said.next(), said.next(), said.next()) else { return false };
+    let is_short = |line: &str| line.chars().count() <= LETTER_END_CHARS;
+    is_short(name) && is_short(regards) && !name.ends_with(['.', '?', '!', '。', '？', '！', ':', ','])
+}
+
+/// A question or an unfinished line that points at something, or is not about the one who asks and stands `apart`.
+fn points_below(line: &str, apart: bool) -> bool {
+    let line = line.trim();
+    let is_open = !line.ends_with(['.', '!', '。', '！', ',']);
+    let is_of_others = || !has(line, POSSESSIVES) && !has(line, OBJECTS);
+    is_open && !has(line, FIRST_PERSON) && (has(line, POINTERS) || apart && is_of_others())
+}
+
+fn is_list_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    ["- ", "* ", "• ", "– "].iter().any(|mark| line.starts_with(mark))
+        || digits.len() < line.len() && [". ", ") "].iter().any(|mark| digits.starts_with(mark))
+}
+
+/// Who or what speaks stands in front of a colon, and it is not the user.
+fn is_labelled(line: &str) -> bool {
+    let Some((label, said)) = line.split_once([':', '：']) else { return false };
+    let is_label = label.chars().count() <= LABEL_CHARS && !label.contains(['.', '?', '!', ',', '。']);
+    let is_text = !said.trim().is_empty() && !said.starts_with(|c: char| c == '/' || c.is_ascii_digit());
+    is_label && is_text && ![FIRST_PERSON, POSSESSIVES, INTRODUCTIONS].iter().any(|list| has(label, list))
+}
+
+/// Whether a line has a word of a list, in normalised form.
+fn has(line: &str, list: &str) -> bool {
+    let padded = format!(" {} ", normalized(line));
+    list.split('|').any(|word| tells(&padded, word))
+}
+
+fn paragraphs(lines: &[&str]) -> usize {
+    let begins = |at: usize| lines.get(at).is_some_and(|line| !is_blank(line));
+    (0..lines.len()).filter(|at| begins(*at) && (*at == 0 || !begins(*at - 1))).count()
+}
+
+/// `name(...)` or `name=value`, as programs have it.
+fn is_call(line: &str) -> bool {
+    let name = line.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.' | '-'));
+    name.is_some_and(|at| at > 0 && line.get(at..).is_some_and(|rest| rest.starts_with(['(', '='])))
 }
 
 fn is_blank(line: &&str) -> bool {

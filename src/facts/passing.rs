@@ -64,7 +64,7 @@ const JAPANESE_PERSONS: &str = "妹 弟 兄 姉 母 父 両親 妻 夫 彼女 �
 const JAPANESE_SUBJECTS: &str = "は が も 只 是 在 喜";
 
 /// The user, as the one who speaks.
-const FIRST_PERSON: &str = "i|we|ich|wir|yo|nosotros|nosotras|je|j|nous|eu|nós|io|noi|я|мы|私|僕|俺|うち|저는|저도|제가|저희|나는|내가|우리|我|我们";
+pub(super) const FIRST_PERSON: &str = "i|we|ich|wir|yo|nosotros|nosotras|je|j|nous|eu|nós|io|noi|я|мы|私|僕|俺|うち|저는|저도|제가|저희|나는|내가|우리|我|我们";
 
 /// Whether a sentence that bears a fact says nothing lasting about the user. `has_end`: it is known when the fact ends, so
 /// that a passing state is one that was told as such; `is_opinion`: the fact is a preference.
@@ -166,7 +166,7 @@ fn names(text: &str, persons: &str) -> bool {
 
 /// Of the message's sentences that the quote takes from, the one with the most words of the fact, and the one before it.
 /// The whole message where the quote is none of its sentences.
-fn bearing_sentence<'a>(fact: &str, quote: &str, message: &'a str) -> (&'a str, Option<&'a str>) {
+pub(super) fn bearing_sentence<'a>(fact: &str, quote: &str, message: &'a str) -> (&'a str, Option<&'a str>) {
     let quoted = normalized(quote);
     let told = terms(fact);
     let mut best: Option<(usize, &str, Option<&str>)> = None;

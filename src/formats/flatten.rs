@@ -5,13 +5,25 @@ use super::element::{Content, Element};
 use super::repair::{Repair, STUB_OUTPUT};
 use super::source::Source;
 use crate::message::{Part, Role};
+use crate::prompt_text::{neutralize, push_quoted};
 
-/// A call as `[called name(arguments)]`, a result as `[result: output]` or `[error: output]`; other parts are no tools.
+/// A call as `[called name(arguments)]`, a result as `[result: output]` or `[error: output]`, and where that could be mistaken
+/// for an end, as `[result]` and its lines behind `> `: no output can leave its place. Other parts are no tools.
 pub(super) fn tool_text(part: &Part) -> Option<String> {
     match part {
-        Part::ToolCall { name, arguments, .. } => Some(format!("[called {name}({arguments})]")),
+        Part::ToolCall { name, arguments, .. } => {
+            Some(neutralize(&format!("[called {name}({arguments})]")).into_owned())
+        }
         Part::ToolResult { output, is_error, .. } => {
-            Some(format!("[{}: {output}]", if *is_error { "error" } else { "result" }))
+            let kind = if *is_error { "error" } else { "result" };
+            let output = neutralize(output);
+            if !output.contains(['\n', ']']) {
+                return Some(format!("[{kind}: {output}]"));
+            }
+            let mut text = format!("[{kind}]\n");
+            push_quoted(&mut text, &output);
+            text.truncate(text.trim_end_matches('\n').len());
+            Some(text)
         }
         _ => None,
     }

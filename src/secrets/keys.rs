@@ -8,7 +8,8 @@ ghr_20 github_pat_20 glpat-16 xoxb-16 xoxp-16 xoxa-16 xapp-16 AIza30 ya29.16 GOC
 shpat_20 sq0atp-16 EAACEdEose0cBA16 AGE-SECRET-KEY-20 dckr_pat_16 lin_api_16 figd_16 gsk_20 r8_20 key-20 AccountKey=20";
 
 /// Addresses behind which the key to a channel stands.
-const WEBHOOKS: &str = "hooks.slack.com/services/|discord.com/api/webhooks/|discordapp.com/api/webhooks/|\
+const WEBHOOKS: &str = "hooks.slack.com/services/|hooks.slack.com/workflows/|hooks.slack.com/triggers/|hooks.zapier.com/hooks/catch/|\
+discord.com/api/webhooks/|discordapp.com/api/webhooks/|\
 outlook.office.com/webhook/|api.telegram.org/bot";
 
 /// What a name has in it whose value is a secret.
@@ -139,7 +140,9 @@ pub(super) fn assignment(shown: &Shown<'_>, at: usize) -> Option<Place> {
         next += 1;
     }
     next = shown.run(next, 4, |c| c == ' ');
-    if !matches!(shown.get(next), ':' | '=') || shown.get(next + 1) == '=' {
+    // `ENV API_KEY value`, as build files have it.
+    let is_spaced = next > name_end && is_constant(shown.slice(at, name_end)) && !matches!(shown.get(next), ':' | '=');
+    if !is_spaced && (!matches!(shown.get(next), ':' | '=') || shown.get(next + 1) == '=') {
         return None;
     }
     // What counts or makes tokens is none.
@@ -150,7 +153,9 @@ pub(super) fn assignment(shown: &Shown<'_>, at: usize) -> Option<Place> {
     if !is_named {
         return None;
     }
-    next = shown.run(next + 1, 6, |c| matches!(c, ' ' | '>' | '='));
+    if !is_spaced {
+        next = shown.run(next + 1, 6, |c| matches!(c, ' ' | '>' | '='));
+    }
     let quote = shown.get(next);
     let is_quoted = matches!(quote, '"' | '\'' | '`');
     let start = next + usize::from(is_quoted);
@@ -159,7 +164,11 @@ pub(super) fn assignment(shown: &Shown<'_>, at: usize) -> Option<Place> {
         false => is_token_character(c) || matches!(c, '!' | '@' | '#' | '$' | '%' | '^' | '&' | '*'),
     });
     let value = shown.slice(start, end);
-    let least = if is_quoted { 6 } else { 8 };
+    let least = match (is_quoted, is_spaced) {
+        (_, true) => 16,
+        (true, _) => 6,
+        _ => 8,
+    };
     let is_value = value.len() >= least
         && (has_digit_and_letter(value) || value.iter().any(|c| matches!(c, '!' | '@' | '#' | '$' | '%' | '^' | '&')))
         && value.iter().any(char::is_ascii_alphabetic)
@@ -168,6 +177,21 @@ pub(super) fn assignment(shown: &Shown<'_>, at: usize) -> Option<Place> {
         && !(!is_quoted && value.contains(&'.') && !value.contains(&'='))
         && !is_placeholder(value);
     is_value.then_some((SecretKind::Assignment, start, trimmed(shown, start, end)))
+}
+
+/// `-u user:password`, as programs take it, from its hyphen.
+pub(super) fn option(shown: &Shown<'_>, at: usize) -> Option<Place> {
+    let user = shown.reads(at, "-u ").or_else(|| shown.reads(at, "--user "))?;
+    let is_part = |c: char| !c.is_whitespace() && !matches!(c, ':' | '"' | '\'' | '$' | '<' | '{');
+    let colon = shown.run(user, 100, is_part);
+    let end = shown.run(colon + 1, 200, is_part);
+    let is_told = colon > user && shown.get(colon) == ':' && end >= colon + 5;
+    (is_told && !is_placeholder(shown.slice(colon + 1, end))).then_some((SecretKind::Connection, colon + 1, end))
+}
+
+/// A name in capitals, as of a variable of the environment.
+fn is_constant(name: &[char]) -> bool {
+    name.contains(&'_') && name.iter().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == '_')
 }
 
 /// What follows `Bearer`, or `Authorization: Basic`, from the place behind it.

@@ -166,7 +166,7 @@ type Place = (SecretKind, usize, usize);
 fn secret_at(shown: &Shown<'_>, at: usize) -> Option<Place> {
     let character = shown.get(at);
     match character {
-        '-' => return keys::private_key(shown, at),
+        '-' => return keys::private_key(shown, at).or_else(|| keys::option(shown, at)),
         ':' => return keys::connection(shown, at),
         _ => {}
     }
@@ -176,7 +176,8 @@ fn secret_at(shown: &Shown<'_>, at: usize) -> Option<Place> {
     }
     if character.is_ascii_digit() {
         let number = numbers::card(shown, at).or_else(|| numbers::national_id(shown, at));
-        return number.or_else(|| phrases::told_behind(shown, at)).or_else(|| phrases::introduced(shown, at));
+        let told = number.or_else(|| phrases::told_behind(shown, at)).or_else(|| phrases::introduced(shown, at));
+        return told.or_else(|| phrases::named_behind(shown, at));
     }
     let in_letters = || {
         keys::service_key(shown, at)
@@ -185,7 +186,8 @@ fn secret_at(shown: &Shown<'_>, at: usize) -> Option<Place> {
             .or_else(|| numbers::iban(shown, at))
             .or_else(|| keys::assignment(shown, at))
     };
-    character.is_ascii().then(in_letters).flatten().or_else(|| phrases::introduced(shown, at))
+    let in_letters = character.is_ascii().then(in_letters).flatten();
+    in_letters.or_else(|| phrases::introduced(shown, at)).or_else(|| phrases::named_behind(shown, at))
 }
 
 /// Behind the last line break within a piece, else behind the last space, else where the piece is full.

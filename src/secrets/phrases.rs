@@ -3,33 +3,32 @@
 use super::{Place, SecretKind, Shown, keys, numbers};
 
 /// Words for a password, in small letters.
-const PASSWORDS: &str = "pass:|pw:|pwd:|passwords|password|passphrase|passwd|login pw|wifi pw|passwort|kennwort|mot de passe|contraseña|clave del wifi|clave de acceso|clave del correo|\
+const PASSWORDS: &str = "pass:|pass for|pass is|pw:|pw|pwd:|pwd|mdp|のパス|clave del banco|clave de mi|mi clave|passwords|password|passphrase|passwd|login pw|wifi pw|passwort|kennwort|mot de passe|contraseña|clave del wifi|clave de acceso|clave del correo|\
 contrasena|senha|palavra-passe|wachtwoord|lösenord|adgangskode|salasana|hasło|пароль|şifre|parola|mật khẩu|비밀번호를|비밀번호|비번을|비번|패스워드를|패스워드|암호는|暗証は|\
 パスワード|密码|密碼|口令";
 
 /// Words for a PIN.
-const PINS: &str = "pin code|pin-code|pin number|pin|passcode|geheimzahl|code pin|código pin|пин-код|пин|핀번호|핀 번호|핀은|暗証番号|ピンコード";
+const PINS: &str = "pin code|pin-code|door code|handy-pin|code de la porte|türcode|ピンは|pin number|pin|passcode|geheimzahl|code pin|código pin|пин-код|пин|핀번호|핀 번호|핀은|暗証番号|ピンコード";
 
 /// Words for a code that logs in once.
-const ONE_TIME_CODES: &str = "verification code|one-time code|one time code|security code is|login code|otp|2fa code|\
+const ONE_TIME_CODES: &str = "verification code|sms code|code de connexion|动态码|one-time code|one time code|security code is|login code|otp|2fa code|\
 authentication code|confirmation code|bestätigungscode|code de vérification|código de verificación|código de verificação|\
 код подтверждения|인증번호|인증 번호|인증코드|認証コード|確認コード|验证码|驗證碼";
 
 /// Words for a card's code.
-const CARD_CODES: &str = "cvv2|cvc2|cvv|cvc|card security code|security code on the back|código de seguridad|code de sécurité|kartenprüfnummer|prüfziffer|카드 보안코드|セキュリティコード|安全码";
+const CARD_CODES: &str = "cvv2|cvc2|cvv|cvc|digits on the back|card security code|security code on the back|código de seguridad|code de sécurité|kartenprüfnummer|prüfziffer|카드 보안코드|セキュリティコード|安全码";
 
 /// Words for a number of a person that tells nothing by its form.
-const PERSON_NUMBERS: &str = "passport number|passport no|passport is|driver's license number|driver's licence number|reisepassnummer|\
+const PERSON_NUMBERS: &str = "passport number|passport no|passport is|reisepass-nr|reisepass nr|pasaporte es|driver's license number|driver's licence number|reisepassnummer|\
 passnummer|ausweisnummer|führerscheinnummer|steuernummer|sozialversicherungsnummer|numéro de passeport|numéro de sécurité sociale|\
 número de pasaporte|número de dni|número do passaporte|номер паспорта|여권번호|여권 번호|パスポート番号|マイナンバー|护照号";
 
 /// Words for the words of a wallet.
-const RECOVERY_PHRASES: &str = "seed phrase|recovery phrase|secret phrase|backup phrase|mnemonic|seed words|\
+const RECOVERY_PHRASES: &str = "seed phrase|recovery phrase|recovery words|12 words are|24 words are|wiederherstellungswörter|frase de recuperación|mots de récupération|복구 단어|secret phrase|backup phrase|mnemonic|seed words|\
 wiederherstellungsphrase|phrase de récupération|frase semilla|복구 구문|복구 문구|시드 구문|시드 문구|니모닉|リカバリーフレーズ|シードフレーズ|助记词";
 
 /// Words that say that the secret comes now.
-const COPULAS: &str =
-    "is|are|was|=|:|->|ist|lautet|war|est|es|é|è|era|jest|to|это|är|er|on|now|는|은|이|가|는요|は|が|是|为|為|と";
+const COPULAS: &str = "is|are|was|will be|heißt|=|:|->|ist|lautet|war|est|es|é|è|era|jest|to|это|är|er|on|now|는|은|이|가|는요|は|が|是|为|為|と";
 
 /// Words that say whose it is: then any word that follows can be a password.
 const OWNERS: &str = "my |our |her |his |their |mein |meine |unser |mon |notre |mi |nuestra |minha |meu |la mia |il mio |mijn |\
@@ -49,6 +48,9 @@ const REACH: usize = 48;
 /// The secret that a word or phrase at a place introduces.
 pub(super) fn introduced(shown: &Shown<'_>, at: usize) -> Option<Place> {
     if let Some(behind) = shown.reads(at, "bearer") {
+        return keys::authorization(shown, behind, 16);
+    }
+    if let Some(behind) = shown.reads(at, "authorization: token") {
         return keys::authorization(shown, behind, 16);
     }
     if let Some(behind) = shown.reads(at, "authorization: basic") {
@@ -140,6 +142,24 @@ pub(super) fn told_behind(shown: &Shown<'_>, at: usize) -> Option<Place> {
     let behind = shown.reads(end, " is your ")?;
     let is_code = (behind..behind + REACH / 2).any(|at| shown.reads(at, "code").or(shown.reads(at, "otp")).is_some());
     ((4..=8).contains(&(end - at)) && is_code).then_some((SecretKind::OneTimeCode, at, end))
+}
+
+/// Words behind a password by which it is one.
+const NAMED_BEHIND: &str = " is my password| everywhere as my password| is the password| is our password| as my password| as the password| as password| is my pw|\
+ ist mein passwort| ist das passwort| als passwort| es mi contraseña| es la contraseña| como contraseña| est mon mot de passe|\
+ est le mot de passe| comme mot de passe|이 제 비밀번호|이 비밀번호|가 비밀번호|가 제 비밀번호|が私のパスワード|がパスワード|是我的密码|是密码";
+
+/// "tiger42 is my password", "use tiger42 as the password": what words behind it say to be one.
+pub(super) fn named_behind(shown: &Shown<'_>, at: usize) -> Option<Place> {
+    let end = shown.run(at, 64, |c| c.is_ascii_graphic() && !matches!(c, '"' | '`' | '(' | ')' | '<' | '>'));
+    let value = shown.slice(at, end);
+    let has = |is: fn(&char) -> bool| value.iter().any(is);
+    let is_drawn = has(char::is_ascii_alphabetic)
+        && (has(char::is_ascii_digit)
+            || has(|c| matches!(c, '!' | '@' | '#' | '$' | '%' | '^' | '&' | '+' | '?' | '~')));
+    let behind = if matches!(shown.get(end), '"' | '`') { end + 1 } else { end };
+    let is_named = || NAMED_BEHIND.split('|').any(|words| shown.reads(behind, words).is_some());
+    (value.len() >= 5 && is_drawn && is_named()).then_some((SecretKind::Password, at, end))
 }
 
 /// A number of nine digits that words call one of social security.

@@ -21,7 +21,7 @@ pub use identifiers::{identifiers, merge_identifiers};
 pub use plan::{MessageMeta, Plan, PlanInput, Reach, plan};
 pub use render::{advance, node, one_line, render, render_project, render_within};
 pub use request::{Task, input_tokens, request, room_tokens};
-pub use topics::{is_topic_of, node_hash, topic_node, topic_ranges};
+pub use topics::{is_topic_of, joined, node_hash, topic_node, topic_ranges};
 pub use transcript::{Entry, pieces, trust_of};
 
 /// The named sections in the order in which they are asked for and shown, each with its heading.

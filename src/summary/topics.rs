@@ -3,6 +3,7 @@
 //! A topic is a run of chunks that speak of the same things, six at most. It is made once the next one has begun, from its
 //! chunks alone; where those change, it is made again.
 
+use super::SECTIONS;
 use crate::hash::fnv1a;
 use crate::lexical::lowercase;
 use crate::records::{SummaryNode, SummarySection};
@@ -58,6 +59,31 @@ pub fn is_topic_of(topic: &SummaryNode, chunks: &[SummaryNode]) -> bool {
     topic.children.iter().copied().eq(chunks.iter().map(|chunk| chunk.first_seq))
         && topic.source_hashes.iter().cloned().eq(chunks.iter().map(node_hash))
         && chunks.last().is_some_and(|last| last.last_seq == topic.last_seq)
+}
+
+/// What chunks say, without a model: the first item of each section of each chunk, then the second, while they fit.
+#[must_use]
+pub fn joined(chunks: &[SummaryNode], most_tokens: u32, count_tokens: &dyn Fn(&str) -> u32) -> Vec<SummarySection> {
+    let mut sections: Vec<SummarySection> = SECTIONS.iter().map(|(name, _)| empty_section(name)).collect();
+    let longest = chunks.iter().flat_map(|chunk| &chunk.sections).map(|section| section.items.len()).max().unwrap_or(0);
+    let mut left_tokens = most_tokens;
+    for at in 0..longest {
+        for section in chunks.iter().flat_map(|chunk| &chunk.sections) {
+            let into = sections.iter_mut().find(|into| into.name == section.name);
+            let (Some(into), Some(item)) = (into, section.items.get(at)) else { continue };
+            let tokens = count_tokens(item).saturating_add(1);
+            if tokens <= left_tokens && !into.items.contains(item) {
+                left_tokens -= tokens;
+                into.items.push(item.clone());
+            }
+        }
+    }
+    sections.retain(|section| !section.items.is_empty());
+    sections
+}
+
+fn empty_section(name: &str) -> SummarySection {
+    SummarySection { name: name.to_owned(), items: Vec::new() }
 }
 
 /// The topic of some chunks.

@@ -768,7 +768,7 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
             to_json(&engine.consent(request).await?)
         }
         Method::RetryJobs => to_json(&engine.retry_jobs().await?),
-        Method::Settled => to_json(&engine.settled().await?),
+        Method::Settled => to_json(&engine.all_settled().await?),
         Method::Flush => to_json(&engine.flush().await?),
         Method::Erase => {
             let request: EraseRequest = from_json(request)?;

@@ -3,7 +3,7 @@
 
 import { extractionOf } from "./extraction.mjs";
 import { ASKING_DAY, tells } from "./labelled-set.mjs";
-import { memoryOnClock } from "./replay.mjs";
+import { memoryOnClock, worked } from "./replay.mjs";
 import { scriptedModel } from "./scripted-model.mjs";
 
 /** For each size: what was asked of the model, what is known in the end, and how long it took to be known. */
@@ -51,7 +51,7 @@ async function tellAtOnce({ memory, at }, user) {
       if (message.role === "user") spoken += 1;
       for (const label of unknown) if (label.session === id && label.seq === index + 1) saidAt.set(label, spoken);
       if (message.role !== "assistant") continue;
-      await memory.settled();
+      await worked(memory);
       await look();
     }
   }

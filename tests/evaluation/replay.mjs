@@ -42,6 +42,11 @@ export async function memoryOnClock({ userId, embedder, model, policy }) {
   return { memory, usage, errors, at };
 }
 
+/** Waits for the work that is due, and not for what waits for more messages. */
+export async function worked(memory) {
+  while ((await memory.stats()).jobs > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
 /** Tells all sessions of a user. Answers with the milliseconds that each message took to be stored and worked on. */
 export async function tell({ memory, at }, user) {
   const times = [];
@@ -52,7 +57,7 @@ export async function tell({ memory, at }, user) {
       at(day, minute);
       const begin = performance.now();
       await memory.append(id, message);
-      if (message.role === "assistant") await memory.settled();
+      if (message.role === "assistant") await worked(memory);
       times.push(performance.now() - begin);
     }
     at(day, messages.length + 120);

@@ -6,6 +6,7 @@ const REASONS: Readonly<Record<string, string>> = {
   // In the context.
   instructions: "the app's instructions",
   remembered: "you wrote it down or confirmed it",
+  needed_now: "you said so before, and this question needs it",
   covers_earlier: "it stands in for earlier messages",
   recent_window: "it is among the newest messages",
   hit: "it matches the question",

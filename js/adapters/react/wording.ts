@@ -50,6 +50,7 @@ export const INSPECTOR_WORDS: InspectorWords = {
   reasons: {
     instructions: "The app's instructions.", remembered: "Remembered about the user.", same_project: "From the same project.",
     last_session: "What happened in the session before.", covers_earlier: "Stands for the messages before the recent ones.",
+    needed_now: "Remembered about the user, and needed for this question.",
     noted: "Noted by the app.", recent_window: "One of the recent messages.", hit: "Found for this question.",
     neighbour: "Stands beside a message that was found.", given_by_app: "Given by the app.", question: "The question itself.",
     current_turn: "Belongs to the question.", no_room: "There was no room.", below_floor: "It has too little to do with the question.",
