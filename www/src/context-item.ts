@@ -13,6 +13,9 @@ import { visibleLine, visibleText, wordsToMark } from "./visible-text.ts";
 import { formatCount, formatNumber, humanise } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
 
+/** Messages of a piece that are shown without being asked for. */
+const SHOWN_AT_ONCE = 3;
+
 const SIGNALS: readonly [keyof Scores, string][] = [
   ["semantic", "Meaning"],
   ["keyword", "Words"],
@@ -156,20 +159,29 @@ async function content(
     const fact = await workspace.opened().facts.get(item.id).catch(() => null);
     return fact ? visibleText(fact.fact) : [];
   }
-  const quote = (message: ShownMessage): HTMLElement => {
-    const node = messageQuote(message, item.hits.includes(message.id), words);
-    // A long one scrolls, by keyboard too.
-    node.tabIndex = 0;
-    return node;
-  };
-  if (held.length > 0) return held.map(quote);
+  if (held.length > 0) return quotesOf(item, held, words);
   if (!item.range) return [];
   const { conversationId, messages, title } = await readElsewhere(item, workspace);
-  const quotes = messages.map(quote);
+  const quotes = quotesOf(item, messages, words);
   if (!isElsewhere(item, inquiry)) return quotes;
   const seq = hitOf(item, messages, words)?.seq ?? item.range.from;
   const open = button("Open that conversation", () => openElsewhere(workspace, conversationId, seq, goTo), { class: "link" });
   return [element("p", { class: "fine" }, `From “${title}”`), ...quotes, open];
+}
+
+/** The best match first, its surroundings folded where they are long. */
+function quotesOf(item: ShownItem, held: readonly ShownMessage[], words: readonly string[]): HTMLElement[] {
+  const quotes = held.map((message) => {
+    const quote = messageQuote(message, item.hits.includes(message.id), words);
+    // A long one scrolls, by keyboard too.
+    quote.tabIndex = 0;
+    return quote;
+  });
+  const best = held.findIndex((message) => message === hitOf(item, held, words));
+  const first = quotes[best];
+  if (!first || quotes.length <= SHOWN_AT_ONCE) return quotes;
+  const others = quotes.filter((quote) => quote !== first);
+  return [first, element("details", { class: "around" }, element("summary", {}, `With the ${others.length} messages around it`), ...others)];
 }
 
 async function summaryText(workspace: Workspace, conversationId: string): Promise<Node[]> {
