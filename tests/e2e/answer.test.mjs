@@ -23,6 +23,9 @@ function answer(request, response) {
   request.on("data", (piece) => (text += piece));
   request.on("end", () => {
     const asked = JSON.parse(text);
+    // What the memory asks by itself, of facts say, gets no answer, and does not take the place of the answer in hand.
+    const isOfMemory = asked.messages.length > 1 && !asked.messages[0].content.startsWith("You are the assistant of this conversation");
+    if (isOfMemory) return response.writeHead(400, headers).end();
     response.writeHead(200, { ...headers, "content-type": "text/event-stream" });
     // The page's trial of the server.
     if (asked.messages.length === 1) return response.end(`data: ${JSON.stringify({ choices: [{ delta: { content: "OK" } }] })}\n\ndata: [DONE]\n\n`);
