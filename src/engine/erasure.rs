@@ -69,9 +69,10 @@ const BY_CONVERSATION: [Store; 5] =
 const ERASED: &str = "erased";
 
 /// Where a mark is kept of a conversation that was erased, so that no import brings it back: a hash of its id and of when it
-/// was made, which tells it from a later one of the same id.
+/// was made, in whole milliseconds (a fraction does not survive every reader of numbers), which tells it from a later one
+/// of the same id.
 pub(super) fn erased_key(id: &str, created_at: f64) -> Key {
-    let hash = crate::hash::fnv1a(id.bytes().chain(created_at.to_le_bytes()));
+    let hash = crate::hash::fnv1a(id.bytes().chain((created_at.round() as i64).to_le_bytes()));
     key![ERASED, format!("{hash:016x}").as_str()]
 }
 

@@ -245,7 +245,7 @@ impl Engine {
             // Not what was brought back before.
             let is_here = |known: &Record| {
                 decode::<ConversationRecord>(Store::Conversations, known)
-                    .is_ok_and(|here| here.created_at == record.created_at)
+                    .is_ok_and(|here| here.created_at.round() == record.created_at.round())
             };
             if !known.as_ref().is_some_and(is_here) {
                 restore.current = Some(Incoming { is_left_out: true, ..Incoming::new(given, None) });
