@@ -409,7 +409,8 @@ impl Engine {
         let (shown, mut decision) = self.gate(request, newest, recent, 0.0)?;
         if decision.reasons == ["no_older_match"] {
             // A summary says in its own words what was said.
-            let told = self.told_by_summary(id, &newest.text).await?;
+            let is_alone = retrieval.scope == Scope::Conversation;
+            let told = self.told_by_summary(id, is_alone, &newest.text).await?;
             (_, decision) = self.gate(request, newest, recent, told)?;
         }
         if !decision.retrieve {

@@ -27,26 +27,15 @@ impl Engine {
     /// conversation of its project: down the tree to the node, and the sentence in it, that say most about the question, and
     /// from its words to the messages of the node.
     pub(super) async fn descend(&self, id: &str, request: EvidenceRequest<'_>, evidence: &mut Evidence) -> Result<()> {
-        let (relevance, summarized) = {
-            let state = self.state.borrow();
-            (Relevance::new(&state.index, request.text), summarized(&state, id, request.only.is_some()))
-        };
+        let relevance = Relevance::new(&self.state.borrow().index, request.text);
         let most = relevance.most();
         let found = evidence.best_text(&|text| relevance.of(text));
-        if summarized.is_empty() || most <= 0.0 || found >= most * FOUND {
+        if most <= 0.0 || found >= most * FOUND {
             return Ok(());
         }
-        let mut best: Option<(String, Landing)> = None;
-        for id in summarized {
-            let landing = self.landing(&id, &relevance).await?;
-            let least = best.as_ref().map_or(found, |(_, best)| best.relevance);
-            if let Some(landing) = landing.filter(|landing| landing.relevance > least) {
-                best = Some((id, landing));
-            }
-        }
-        let Some((id, landing)) = best.filter(|(_, landing)| landing.relevance >= most * LEAST_TOLD) else {
-            return Ok(());
-        };
+        let best = self.landing(id, request.only.is_some(), &relevance).await?;
+        let is_worth_it = |landing: &Landing| landing.relevance >= most * LEAST_TOLD && landing.relevance > found;
+        let Some((id, landing)) = best.filter(|(_, landing)| is_worth_it(landing)) else { return Ok(()) };
         let (from, to) = (Some(landing.first_seq), Some(landing.last_seq));
         let filter = RecallFilter { from, to, ..RecallFilter::default() };
         let below = self
@@ -66,20 +55,26 @@ impl Engine {
         Ok(())
     }
 
-    /// How much of a question one sentence of the conversation's summary tree says, 0 to 1.
-    pub(super) async fn told_by_summary(&self, id: &str, question: &str) -> Result<f32> {
+    /// How much of a question one sentence of the summaries that [`Self::descend`] looks through says, 0 to 1.
+    pub(super) async fn told_by_summary(&self, id: &str, is_alone: bool, question: &str) -> Result<f32> {
         let relevance = Relevance::new(&self.state.borrow().index, question);
-        let told = self.landing(id, &relevance).await?.map_or(0.0, |landing| landing.relevance);
+        let told = self.landing(id, is_alone, &relevance).await?.map_or(0.0, |(_, landing)| landing.relevance);
         Ok(told / relevance.most().max(f32::MIN_POSITIVE))
     }
 
-    async fn landing(&self, id: &str, relevance: &Relevance) -> Result<Option<Landing>> {
-        let is_summarized = self.state.borrow().conversation(id).is_some_and(|found| found.summarized_until_seq() > 0);
-        if !is_summarized {
-            return Ok(None);
+    /// The sentence that says most, and the conversation in whose summary it stands; of equals this one's.
+    async fn landing(&self, id: &str, is_alone: bool, relevance: &Relevance) -> Result<Option<(String, Landing)>> {
+        let summarized = summarized(&self.state.borrow(), id, is_alone);
+        let mut best: Option<(String, Landing)> = None;
+        for id in summarized {
+            let Nodes { chunks, topics, .. } = self.nodes_in_force(&id).await?;
+            let landing = summary::descend(chunks.iter().chain(&topics), &|sentence| relevance.of(sentence));
+            let least = best.as_ref().map_or(0.0, |(_, best)| best.relevance);
+            if let Some(landing) = landing.filter(|landing| landing.relevance > least) {
+                best = Some((id, landing));
+            }
         }
-        let Nodes { chunks, topics, .. } = self.nodes_in_force(id).await?;
-        Ok(summary::descend(chunks.iter().chain(&topics), &|sentence| relevance.of(sentence)))
+        Ok(best)
     }
 }
 
