@@ -3,7 +3,7 @@
 //! Facts are left out of the files: what becomes of those has tests of its own.
 
 use super::host::LocalLocks;
-use super::model::{Conversation, Message, Model, fnv1a, removed_id, tombstone};
+use super::model::{Conversation, Message, Model, fnv1a, tombstone};
 use serde_json::Value;
 use std::fmt;
 use std::rc::Rc;
@@ -133,16 +133,17 @@ fn merge(here: &mut Conversation, file: &Conversation, bring_back: bool) {
         let parent = place(message.parent);
         let is_same = |(_, one): &(u32, &Message)| one.parent == parent && one.raw == message.raw;
         let same = here.living().find(is_same).map(|(seq, _)| seq);
-        let mut found = None;
-        if is_aligned {
-            found = match here.message(seq).filter(|_| seq <= known) {
-                Some(here) if here.removed && !bring_back => same.or(Some(parent)),
-                Some(here) if !here.removed && here.raw == message.raw => Some(seq),
-                _ => None,
-            };
-            is_aligned = found.is_some();
-        }
-        let found = found.or(same);
+        let at_place = if is_aligned { here.message(seq).filter(|_| seq <= known) } else { None };
+        let found = match at_place {
+            // What was brought back stands beside what followed it, which then is there twice.
+            Some(here) if here.removed && !bring_back => same.or(Some(parent)),
+            Some(here) if here.raw == message.raw && here.parent == parent => Some(seq),
+            _ => {
+                let is_there = at_place.is_some_and(|here| !here.removed && here.raw == message.raw);
+                is_aligned &= is_there && same.is_none();
+                same.or(is_there.then_some(seq))
+            }
+        };
         places.push(found.unwrap_or_else(|| added(here, message, parent, bring_back)));
     }
     let added_any = here.messages.len() as u32 > known;
@@ -163,8 +164,8 @@ fn added(here: &mut Conversation, message: &Message, parent: u32, bring_back: bo
             if let Some(taken) = taken.filter(|taken| here.message(*taken).is_some_and(|one| one.raw == message.raw)) {
                 return taken;
             }
-            if let (Some(before), false) = (here.gone.get(&removed_id(&id)), bring_back) {
-                return if here.message(*before).is_some_and(|before| !before.removed) { *before } else { 0 };
+            if let (Some(before), false) = (here.before_removed(&id), bring_back) {
+                return before;
             }
             if taken.is_none() {
                 break;

@@ -112,6 +112,12 @@ impl Conversation {
         Some(at as u32 + 1)
     }
 
+    /// The message before one that was removed, if that is there still; 0: none.
+    pub fn before_removed(&self, id: &str) -> Option<u32> {
+        let before = *self.gone.get(&removed_id(id))?;
+        Some(if self.message(before).is_some_and(|before| !before.removed) { before } else { 0 })
+    }
+
     pub fn living(&self) -> impl Iterator<Item = (u32, &Message)> {
         (1..).zip(self.messages.iter().map(Rc::as_ref)).filter(|(_, message)| !message.removed)
     }
@@ -303,7 +309,10 @@ impl Model {
         let mut previous = match parent {
             None => open.leaf,
             Some(None) => 0,
-            Some(Some(id)) => open.seq_of(id).ok_or(Code::NotFound)?,
+            Some(Some(id)) => {
+                let removed = if imported { open.before_removed(id) } else { None };
+                open.seq_of(id).or(removed).ok_or(Code::NotFound)?
+            }
         };
         let mut stored = Vec::new();
         for new in messages {
@@ -319,9 +328,8 @@ impl Model {
                 continue;
             }
             // An import does not bring back what was removed.
-            let gone = new.id.as_ref().filter(|_| imported).and_then(|id| next.gone.get(&removed_id(id)).copied());
+            let gone = new.id.as_ref().filter(|_| imported).and_then(|id| next.before_removed(id));
             if let (Some(id), Some(before)) = (&new.id, gone) {
-                let before = if next.message(before).is_some_and(|before| !before.removed) { before } else { 0 };
                 if parent.is_some() {
                     previous = before;
                 }
