@@ -62,8 +62,9 @@ const GREETINGS: &str = "dear|hi|hello|hey|hallo|liebe|lieber|sehr geehrte*|gute
 chère|ciao|gentile|caro|cara|olá|prezad*|안녕하세요|안녕|친애하는|님|様|御中|拝啓|お世話に|您好|你好|尊敬的|亲爱的|здравствуйте|уважаем*|привет";
 
 /// Words in a label by which the user begins to speak, not somebody else.
-const INTRODUCTIONS: &str = "remember|note|btw|by the way|ps|p s|fyi|also|update|important|merke|merk dir|notiz|übrigens|wichtig|recuerda|\
-nota|por cierto|importante|rappel|au fait|ricorda|lembre|참고|참고로|기억해|기억해 줘|メモ|ちなみに|覚えて|备注|顺便|记住|请记住|запомни|кстати";
+const INTRODUCTIONS: &str = "remember|note|btw|by the way|ps|p s|fyi|also|update|news|correction|important|merke|merk dir|notiz|übrigens|wichtig|\
+neuigkeit|neuigkeiten|korrektur|recuerda|novedad|corrección|nota|por cierto|importante|rappel|au fait|nouvelle|ricorda|novità|lembre|novidade|\
+소식|정정|報告|訂正|更正|новость|참고|참고로|기억해|기억해 줘|メモ|ちなみに|覚えて|备注|顺便|记住|请记住|запомни|кстати";
 
 /// Longest label of a line, in characters, and longest line of a letter's end.
 const LABEL_CHARS: usize = 32;
@@ -261,6 +262,8 @@ mod tests {
             ("He said \"I really prefer VendorX\" and left", "He said   and left\n"),
             ("My editor is called \"Zed\" and I like it", "My editor is called \"Zed\" and I like it\n"),
             ("이 메일을 요약해 줘: 저는 VendorX를 좋아해요", "이 메일을 요약해 줘\n"),
+            ("News: I work in Halle now", "News: I work in Halle now\n"),
+            ("Neuigkeit: Ich bin jetzt in Halle", "Neuigkeit: Ich bin jetzt in Halle\n"),
             ("<p>I prefer VendorX</p>", ""),
         ] {
             assert_eq!(own_words(text), own, "{text}");
