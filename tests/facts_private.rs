@@ -294,7 +294,7 @@ fn code_and_prose_raise_hardly_an_alarm() {
         for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
             let path = entry.path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if path.is_dir() && name != "secrets" && name != "node_modules" {
+            if path.is_dir() && !["secrets", "node_modules", "dist"].contains(&name.as_str()) {
                 folders.push(path);
             } else if [".rs", ".ts", ".js", ".mjs", ".md", ".html", ".css"].iter().any(|end| name.ends_with(end)) {
                 let text = std::fs::read_to_string(&path).unwrap();
