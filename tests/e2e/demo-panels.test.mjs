@@ -189,6 +189,12 @@ test("the summary shows what it is made of, its messages, and is made on demand;
   const from = await link.getAttribute("data-from");
   await link.click();
   await page.waitForSelector(`#message-${from}.pointed-at`);
+  // The end of what was folded may lie further down than what is drawn around its beginning.
+  const later = page.getByRole("button", { name: "Later messages" });
+  for (let looks = 0; looks < 40 && (await page.locator(".transcript-mark").count()) === 0; looks++) {
+    if (await later.isVisible()) await later.click();
+    else await page.waitForTimeout(250);
+  }
   assert.match(await text(".transcript-mark"), /^Messages \d+ to \d+ are in the summary$/);
   await open("memory");
   await openPart("episodes");
