@@ -67,24 +67,18 @@ export class Database {
       client.release();
       return rows;
     } catch (thrown) {
-      const { remedy, error } = failureOf(thrown);
       if (thrown instanceof GivenUp) void this.#cancel(client, answer);
-      else client.release(remedy === "reconnect");
-      throw thrown instanceof GivenUp ? error : thrown;
+      else client.release(failureOf(thrown).remedy === "reconnect");
+      throw thrown;
     }
   }
 
   async #connect(signal: AbortSignal | undefined): Promise<PostgresClient> {
-    this.#pool ??= this.#makePool().then((pool) => {
-      // Without a listener, a connection that is lost while nobody uses it would end the process.
-      pool.on?.("error", () => undefined);
-      return pool;
-    });
-    const pool = await this.#pool.catch((error: unknown) => {
+    this.#pool ??= this.#openPool().catch((error: unknown) => {
       this.#pool = undefined;
       throw error;
     });
-    const connecting = pool.connect();
+    const connecting = (await this.#pool).connect();
     try {
       const client = await inTime(connecting, this.#limits.connectionTimeoutMs, signal);
       if (!this.#known.has(client)) client.on?.("error", () => undefined);
@@ -95,6 +89,13 @@ export class Database {
       if (thrown instanceof GivenUp) connecting.then((late) => late.release(), () => undefined);
       throw thrown;
     }
+  }
+
+  async #openPool(): Promise<PostgresPool> {
+    const pool = await this.#makePool();
+    // Without a listener, a connection that is lost while nobody uses it would end the process.
+    pool.on?.("error", () => undefined);
+    return pool;
   }
 
   /** Ends a statement that nobody waits for, and then its connection. */
