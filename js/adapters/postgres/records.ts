@@ -64,11 +64,12 @@ export class PostgresRecords implements OpenedStorage {
   }
 
   async commit(commit: RecordCommit): Promise<boolean> {
+    const puts = lastOfEach(commit.puts.map((put) => ({ ...put, key: keyText(put.key) })));
     const given = JSON.stringify({
       checks: byTable(commit.checks, ({ key, body }) => ({ key: keyText(key), body: body === null ? null : bodyText(body) })),
       ranges: byTable(commit.deleteRanges, rangeTexts),
       deletes: byTable(commit.deletes, ({ key }) => keyText(key)),
-      puts: byTable(lastOfEach(commit.puts), ({ store, key, record }) => ({ key: keyText(key), ...columnsOf(record, this.#hasVectors && store === VECTORS) })),
+      puts: byTable(puts, ({ store, key, record }) => ({ key, ...columnsOf(record, this.#hasVectors && store === VECTORS) })),
     });
     // One after the other: a repeated commit is known by its number being no later than the last.
     const written = this.#writing.then(async () => {
@@ -110,6 +111,6 @@ function byTable<Item extends { readonly store: string }, Made>(items: readonly 
 }
 
 /** Of several puts on a key the last one: one statement cannot write a row twice. */
-function lastOfEach<Put extends RecordAddress>(puts: readonly Put[]): Put[] {
-  return [...new Map(puts.map((put) => [`${put.store} ${keyText(put.key)}`, put])).values()];
+function lastOfEach<Put extends { readonly store: string; readonly key: string }>(puts: readonly Put[]): Put[] {
+  return [...new Map(puts.map((put) => [`${put.store} ${put.key}`, put])).values()];
 }
