@@ -7,13 +7,12 @@
  */
 
 import type { RecordKey, RecordRange } from "../../types.js";
+import { HEX } from "./hex.js";
 
 const NUMBER = 1;
 const TEXT = 2;
 const END = 0;
 const ESCAPE = 1;
-
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 /** A key as PostgreSQL reads it. */
 export function keyText(key: RecordKey): string {
@@ -50,9 +49,9 @@ function hexOf(key: RecordKey): string {
   const add = (byte: number): void => {
     hex += HEX[byte & 0xff] as string;
   };
+  const double = new DataView(new ArrayBuffer(8));
   for (const part of key) {
     if (typeof part === "number") {
-      const double = new DataView(new ArrayBuffer(8));
       double.setFloat64(0, part);
       add(NUMBER);
       for (let index = 0; index < 8; index += 1) add(double.getUint8(index));

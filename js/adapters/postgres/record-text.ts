@@ -1,6 +1,7 @@
 /** Records as PostgreSQL keeps them: text without U+0000, bytes, and vectors as pgvector has them. */
 
 import type { StoredRecord } from "../../types.js";
+import { HEX } from "./hex.js";
 
 /** The store whose bytes are vectors. */
 export const VECTORS = "embeddings";
@@ -71,6 +72,6 @@ function vectorBytes(sent: Uint8Array): Uint8Array {
 
 function hexOf(bytes: Uint8Array): string {
   let hex = "";
-  for (const byte of bytes) hex += (byte < 16 ? "0" : "") + byte.toString(16);
+  for (const byte of bytes) hex += HEX[byte] as string;
   return hex;
 }
