@@ -113,6 +113,22 @@ test("the second visit finds everything as it was, to the byte", async () => {
   assert.equal(await prompt(), first);
 });
 
+test("what another chat holds opens at the message, from the context of a question asked elsewhere", async () => {
+  const sample = await page.textContent("#chat-title");
+  await page.click("#new-conversation");
+  await page.waitForFunction(() => document.querySelectorAll(".message").length === 0);
+  await ask("Which port did we pick for staging?");
+  await page.locator(".context").getByRole("button", { name: "Open that conversation" }).first().click();
+  await page.waitForSelector(".message.pointed-at", { timeout: 8_000 });
+  // It is drawn anew when the chat's folds have been read.
+  await page.waitForFunction(() => {
+    const message = document.querySelector(".message.pointed-at");
+    const { bottom, top } = message.getBoundingClientRect();
+    return message.textContent.includes("4817") && document.activeElement === message && top >= 0 && bottom <= globalThis.innerHeight;
+  }, undefined, { timeout: 8_000 });
+  assert.equal(await page.textContent("#chat-title"), sample);
+});
+
 test("markup in an imported file stays text and calls nobody", async () => {
   const payloads = ['<img src=x onerror="window.pwned=1">', "[x](javascript:window.pwned=1)", "![](https://evil.example/?q=1)", "<svg onload=window.pwned=1>"];
   const file = join(folder, "evil.json");

@@ -2,10 +2,11 @@
 
 import type { Scores } from "throughline";
 import { button, element, fill } from "./element.ts";
-import { isElsewhere, openElsewhere, readElsewhere } from "./elsewhere.ts";
+import { isElsewhere, readElsewhere } from "./elsewhere.ts";
 import { hitOf } from "./inquiry-card.ts";
 import { messageLine, speakerOf, type ShownMessage } from "./message.ts";
 import { messageQuote } from "./message-view.ts";
+import { showMessage } from "./navigation.ts";
 import { messagesOf } from "./placement.ts";
 import { reasonWords } from "./reasons.ts";
 import type { ShownItem } from "./receipt-view.ts";
@@ -77,7 +78,7 @@ function parts(item: ShownItem, section: string, inquiry: Inquiry, workspace: Wo
   const fillBody = (): void => {
     if (body.childElementCount > 0) return;
     fill(body, why(item, held), signals(item.scores));
-    void content(item, section, inquiry, workspace, held, words, goTo)
+    void content(item, section, inquiry, workspace, held, words)
       .then((nodes) => body.append(...nodes))
       .catch((error: unknown) => workspace.fail(error))
       .finally(() => {
@@ -150,7 +151,6 @@ async function content(
   workspace: Workspace,
   held: readonly ShownMessage[],
   words: readonly string[],
-  goTo: (seq: number) => void,
 ): Promise<Node[]> {
   if (section === "question") return visibleText(inquiry.question);
   if (section === "system") return visibleText(workspace.settings.system);
@@ -165,7 +165,7 @@ async function content(
   const quotes = quotesOf(item, messages, words);
   if (!isElsewhere(item, inquiry)) return quotes;
   const seq = hitOf(item, messages, words)?.seq ?? item.range.from;
-  const open = button("Open that conversation", () => openElsewhere(workspace, conversationId, seq, goTo), { class: "link" });
+  const open = button("Open that conversation", () => void showMessage(workspace, conversationId, seq), { class: "link" });
   return [element("p", { class: "fine" }, `From “${title}”`), ...quotes, open];
 }
 

@@ -27,14 +27,6 @@ export function readElsewhere(item: ShownItem, workspace: Workspace): Promise<El
   return reading;
 }
 
-/** Opens the other conversation at this message. */
-export function openElsewhere(workspace: Workspace, conversationId: string, seq: number, goTo: (seq: number) => void): void {
-  void workspace.attempt(async () => {
-    await workspace.select(conversationId);
-    goTo(seq);
-  });
-}
-
 async function read({ range }: ShownItem, workspace: Workspace): Promise<Elsewhere> {
   if (!range) throw new Error("This piece of the context holds no messages.");
   const { conversationId, from, to } = range;

@@ -1,9 +1,10 @@
 /** At the end of the transcript: the question in hand, until it is answered there, and what was found for it. */
 
 import { button, element, fill } from "./element.ts";
-import { isElsewhere, openElsewhere, readElsewhere } from "./elsewhere.ts";
+import { isElsewhere, readElsewhere } from "./elsewhere.ts";
 import { messageLine, type ShownMessage } from "./message.ts";
 import { messageQuote } from "./message-view.ts";
+import { showMessage } from "./navigation.ts";
 import { evidenceFound, messagesOf } from "./placement.ts";
 import { reasonSentence } from "./reasons.ts";
 import { foundItems, type ShownItem } from "./receipt-view.ts";
@@ -58,7 +59,7 @@ function found(inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => vo
 }
 
 function find(item: ShownItem, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
-  if (isElsewhere(item, inquiry)) return findElsewhere(item, inquiry, workspace, goTo);
+  if (isElsewhere(item, inquiry)) return findElsewhere(item, inquiry, workspace);
   const held = messagesOf(item, inquiry.conversationId, workspace.messages);
   const marked = wordsToMark(inquiry.question);
   const message = held.find(({ id }) => inquiry.evidence.includes(id)) ?? hitOf(item, held, marked);
@@ -74,7 +75,7 @@ function find(item: ShownItem, inquiry: Inquiry, workspace: Workspace, goTo: (se
 /** The card is drawn again with every piece of an answer; what was read from elsewhere stays the same element. */
 const drawnElsewhere = new WeakMap<ShownItem, HTMLElement>();
 
-function findElsewhere(item: ShownItem, inquiry: Inquiry, workspace: Workspace, goTo: (seq: number) => void): HTMLElement {
+function findElsewhere(item: ShownItem, inquiry: Inquiry, workspace: Workspace): HTMLElement {
   const drawn = drawnElsewhere.get(item);
   if (drawn) return drawn;
   const node = element("div", { class: "find" }, element("p", { class: "fine" }, "From another conversation."));
@@ -87,7 +88,7 @@ function findElsewhere(item: ShownItem, inquiry: Inquiry, workspace: Workspace, 
       node,
       element("p", { class: "fine" }, `From “${title}”`),
       messageQuote(message, true, marked),
-      button("Open that conversation", () => openElsewhere(workspace, conversationId, message.seq, goTo), { class: "link" }),
+      button("Open that conversation", () => void showMessage(workspace, conversationId, message.seq), { class: "link" }),
     );
   }).catch(() => fill(node, element("p", { class: "fine" }, "From another conversation, which can no longer be read.")));
   return node;
