@@ -59,6 +59,5 @@ export function embedderCard(workspace: Workspace): HTMLElement {
     workspace.embedder = loaded;
     await workspace.open();
     before?.close();
-    workspace.changed("model");
   }
 }

@@ -34,7 +34,6 @@ async function use(workspace: Workspace, model: ChatModel | null): Promise<void>
   workspace.model = model;
   await workspace.open();
   before?.close();
-  workspace.changed("model");
 }
 
 function stateOf(workspace: Workspace): HTMLElement[] {
