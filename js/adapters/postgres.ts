@@ -1,6 +1,6 @@
 /** `throughline/postgres`: PostgreSQL as the storage of a memory, for any number of users in any number of processes. */
 
-import { MemoryError, untilAborted } from "../errors.js";
+import { MemoryError } from "../errors.js";
 import { externalStorage } from "../external-storage.js";
 import type { ExternalStorage } from "../types.js";
 import { Database } from "./postgres/database.js";
@@ -73,12 +73,11 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
     durable: true,
     open: async (userId) => {
       if (userId.includes("\0")) throw new MemoryError("invalid_config", "Option userId: PostgreSQL holds no text with U+0000.");
-      ready ??= (mayMigrate ? migrate(database, sql) : requireLayout(database, sql)).then(() => hasVectors(database, sql));
-      const layout = ready.catch((error: unknown) => {
+      ready ??= (mayMigrate ? migrate(database, sql) : requireLayout(database, sql)).then(() => hasVectors(database, sql)).catch((error: unknown) => {
         ready = undefined;
         throw error;
       });
-      return PostgresRecords.open(database, { schema: sql, hasVectors: await layout }, userId);
+      return PostgresRecords.open(database, { schema: sql, hasVectors: await ready }, userId);
     },
     tryLock: (userId, lock) => leases.take(userId, lock),
     ...(notices !== undefined && { channel: (name) => notices.open(name) }),
@@ -92,7 +91,7 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
 
 /**
  * Makes the tables, or brings those of an older version to the layout of this one: for a step of a deployment, under a role that
- * may. Several at once wait for each other. It changes all or nothing.
+ * may. Several at once wait for each other. The tables are changed all or not at all; pgvector is installed by a statement before.
  *
  * @returns The layout's number.
  * @throws `schema_too_new` where a later version was here; else as `createMemory`.
@@ -100,8 +99,8 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
 export async function migratePostgres(options: PostgresOptions & { signal?: AbortSignal }): Promise<{ layout: number }> {
   const { database, sql } = databaseOf(options);
   try {
-    const layout = migrate(database, sql, options.signal);
-    return { layout: await (options.signal === undefined ? layout : untilAborted(layout, options.signal)) };
+    await migrate(database, sql, options.signal);
+    return { layout: MIGRATIONS.length };
   } finally {
     if (options.pool === undefined) await database.end();
   }
@@ -110,7 +109,6 @@ export async function migratePostgres(options: PostgresOptions & { signal?: Abor
 async function requireLayout(database: Database, schema: string): Promise<void> {
   const layout = await layoutOf(database, schema);
   if (layout === MIGRATIONS.length) return;
-  if (layout > MIGRATIONS.length) throw new MemoryError("schema_too_new", `Storage: the tables in PostgreSQL are of layout ${layout}, later than this version's. Update the package.`);
   throw new MemoryError("storage_unavailable", `Storage: the tables in PostgreSQL are of layout ${layout}, and this version needs ${MIGRATIONS.length}. Run migratePostgres first.`);
 }
 

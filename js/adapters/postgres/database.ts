@@ -1,6 +1,6 @@
 /** Statements on a pool, each within its time, again where a connection was lost or another transaction won. */
 
-import { MemoryError, aborted } from "../../errors.js";
+import { MemoryError, aborted, untilAborted } from "../../errors.js";
 import { failureOf } from "./failure.js";
 import type { PostgresClient, PostgresPool } from "./pool.js";
 
@@ -44,7 +44,8 @@ export class Database {
         if (isHopeless || signal?.aborted) throw error;
         if (remedy === "again") races += 1;
         // Writers that met are kept from meeting again.
-        await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
+        const pause = new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
+        await (signal === undefined ? pause : untilAborted(pause, signal));
       }
     }
   }

@@ -7,21 +7,19 @@ import { MIGRATIONS } from "./migrations.js";
 /** Held while a layout is changed: any number that nobody else uses. */
 const LOCK = "7317092663126482551";
 
-/** The layout that a database has; 0: none. */
-export async function layoutOf(database: Database, schema: string): Promise<number> {
-  const [there] = (await database.run("SELECT to_regclass($1) IS NOT NULL AS is_there", [`${schema}.schema_migrations`])) as { is_there: boolean }[];
+/** The layout that a database has; 0: none. Rejects with `schema_too_new` where it is a later version's. */
+export async function layoutOf(database: Database, schema: string, signal?: AbortSignal): Promise<number> {
+  const [there] = (await database.run("SELECT to_regclass($1) IS NOT NULL AS is_there", [`${schema}.schema_migrations`], signal)) as { is_there: boolean }[];
   if (there?.is_there !== true) return 0;
-  const [row] = (await database.run(`SELECT coalesce(max(version), 0) AS version FROM ${schema}.schema_migrations`)) as { version: number }[];
-  return row?.version ?? 0;
+  const [row] = (await database.run(`SELECT coalesce(max(version), 0) AS version FROM ${schema}.schema_migrations`, [], signal)) as { version: number }[];
+  const layout = row?.version ?? 0;
+  if (layout <= MIGRATIONS.length) return layout;
+  throw new MemoryError("schema_too_new", `Storage: the tables in PostgreSQL are of layout ${layout}, and this version of the package knows ${MIGRATIONS.length}. Update the package.`);
 }
 
-/** Carries out the steps that are missing, all or none, while nobody else does. Answers the layout that is there then. */
-export async function migrate(database: Database, schema: string, signal?: AbortSignal): Promise<number> {
-  const layout = await layoutOf(database, schema);
-  if (layout > MIGRATIONS.length) {
-    throw new MemoryError("schema_too_new", `Storage: the tables in PostgreSQL are of layout ${layout}, and this version of the package knows ${MIGRATIONS.length}. Update the package.`);
-  }
-  if (layout === MIGRATIONS.length) return layout;
+/** Carries out the steps that are missing, all or none, while nobody else does. */
+export async function migrate(database: Database, schema: string, signal?: AbortSignal): Promise<void> {
+  if ((await layoutOf(database, schema, signal)) === MIGRATIONS.length) return;
   const names = { schema, vectors: await schemaOfVectors(database, signal) };
   const steps = MIGRATIONS.map(
     (step, index) => `
@@ -43,7 +41,6 @@ BEGIN
 ${steps.join("")}
 END $throughline$`;
   await database.run(text, [], signal);
-  return MIGRATIONS.length;
 }
 
 /** Whether the database keeps vectors as pgvector has them. */
