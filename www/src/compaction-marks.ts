@@ -34,5 +34,5 @@ export function markCompactions(workspace: Workspace): void {
     known = seen;
     workspace.mark(new Map(marks.map(({ afterSeq, words }) => [afterSeq, words])));
   });
-  workspace.subscribe(["messages", "stats"], update);
+  workspace.subscribe(["messages", "folds"], update);
 }

@@ -8,7 +8,7 @@ import type { ToldError } from "./wording.ts";
 export type { ChatModel } from "./chat-model.ts";
 
 /** What a change is about. */
-export type Topic = "conversations" | "messages" | "growth" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions" | "marks" | "wiped";
+export type Topic = "conversations" | "messages" | "growth" | "inquiry" | "facts" | "stats" | "model" | "status" | "suggestions" | "folds" | "marks" | "wiped";
 
 /** How a context is built. */
 export interface ContextSettings {

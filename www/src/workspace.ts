@@ -93,7 +93,7 @@ export class Workspace extends StatusBoard {
       ...(["conversation", "storage"] as const).map((name) => memory.on(name, ({ remote }) => void (remote && this.refreshConversations()))),
       memory.on("job", () => this.watchJobs()),
       memory.on("fact", () => this.#remembered()),
-      memory.on("compaction", () => this.changed("inquiry", "stats")),
+      memory.on("compaction", () => this.changed("inquiry", "stats", "folds")),
       memory.on("error", (failure) => this.tell(tellFailure(failure))),
     ];
     await this.refreshConversations();
