@@ -1,9 +1,10 @@
 /** What turns texts into vectors: the embedder that ships, or a larger one that is loaded when the person says so. */
 
 import { card } from "./card.ts";
+import { download } from "./download.ts";
 import { button, element, fill } from "./element.ts";
 import { EMBEDDER_CHOICES, loadEmbedder, RUNTIME_MEGABYTES, SHIPPED_NAME, TRANSFORMERS_HOSTS } from "./embedders.ts";
-import { formatBytes, tellError } from "./wording.ts";
+import { formatBytes } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** The card; it keeps itself current. */
@@ -33,25 +34,15 @@ export function embedderCard(workspace: Workspace): HTMLElement {
   async function begin(): Promise<void> {
     const chosen = EMBEDDER_CHOICES.find(({ model }) => model === choice.value) ?? EMBEDDER_CHOICES[0];
     if (!chosen) return;
-    const controller = new AbortController();
-    fill(actions, button("Stop", () => controller.abort(), { class: "quiet" }));
-    choice.disabled = true;
-    bar.hidden = false;
-    try {
+    await download({ actions, bar, choice, result }, async (signal) => {
       const loaded = await loadEmbedder(chosen, (bytes, totalBytes) => {
         bar.max = Math.max(1, totalBytes);
         bar.value = bytes;
         result.textContent = `${formatBytes(bytes)} of ${formatBytes(totalBytes)}`;
-      }, controller.signal);
+      }, signal);
       await change(loaded);
-      result.textContent = "It is on. What is stored is embedded again now.";
-    } catch (error) {
-      result.textContent = controller.signal.aborted ? "Stopped." : `Not turned on. ${tellError(error).words}`;
-    } finally {
-      bar.hidden = true;
-      choice.disabled = false;
-      show();
-    }
+      return "It is on. What is stored is embedded again now.";
+    }, (words) => `Not turned on. ${words}`, show);
   }
 
   async function change(loaded: Awaited<ReturnType<typeof loadEmbedder>> | null): Promise<void> {

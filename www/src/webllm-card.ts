@@ -1,9 +1,10 @@
 /** Models that run in the page on the graphics card, by WebLLM. */
 
 import { card } from "./card.ts";
+import { download } from "./download.ts";
 import { button, element, fill } from "./element.ts";
 import type { TurnOn } from "./models-view.ts";
-import { formatNumber, tellError } from "./wording.ts";
+import { formatNumber } from "./wording.ts";
 import { hasWebGpu, WEBLLM_CHOICES, WEBLLM_HOSTS, webLlmModel } from "./webllm-model.ts";
 
 /** The card. */
@@ -29,23 +30,13 @@ export function webLlmCard(turnOn: TurnOn): HTMLElement {
   async function begin(): Promise<void> {
     const chosen = WEBLLM_CHOICES.find(({ id }) => id === choice.value) ?? WEBLLM_CHOICES[0];
     if (!chosen) return;
-    const controller = new AbortController();
-    fill(actions, button("Stop", () => controller.abort(), { class: "quiet" }));
-    choice.disabled = true;
-    bar.hidden = false;
-    try {
+    await download({ actions, bar, choice, result }, async (signal) => {
       const model = await webLlmModel(chosen, (share, words) => {
         bar.value = share;
         result.textContent = words;
-      }, controller.signal);
+      }, signal);
       await turnOn(model);
-      result.textContent = "It is on.";
-    } catch (error) {
-      result.textContent = controller.signal.aborted ? "Stopped." : tellError(error).words;
-    } finally {
-      bar.hidden = true;
-      choice.disabled = false;
-      idle();
-    }
+      return "It is on.";
+    }, (words) => words, idle);
   }
 }
