@@ -1,11 +1,12 @@
 // The demo with a model: its answer grows in the conversation, can be stopped, and survives what breaks it. The model is a
 // server of this test that says a word when it is told to.
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { serve } from "../../scripts/serve.mjs";
 import { bundleDemo } from "../../scripts/www.mjs";
 import { launchBrowser } from "./browser.mjs";
+import { turnOnModel } from "./model-server.mjs";
+import { startModel } from "./scripted-server.mjs";
 
 let browser;
 let page;
@@ -15,26 +16,7 @@ let model;
 let answering;
 const errors = [];
 
-function answer(request, response) {
-  const headers = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
-  if (request.method === "OPTIONS") return response.writeHead(204, headers).end();
-  if (request.method === "GET") return response.writeHead(404, headers).end();
-  let text = "";
-  request.on("data", (piece) => (text += piece));
-  request.on("end", () => {
-    const asked = JSON.parse(text);
-    // What the memory asks by itself, of facts say, gets no answer, and does not take the place of the answer in hand.
-    const isOfMemory = asked.messages.length > 1 && !asked.messages[0].content.startsWith("You are the assistant of this conversation");
-    if (isOfMemory) return response.writeHead(400, headers).end();
-    response.writeHead(200, { ...headers, "content-type": "text/event-stream" });
-    // The page's trial of the server.
-    if (asked.messages.length === 1) return response.end(`data: ${JSON.stringify({ choices: [{ delta: { content: "OK" } }] })}\n\ndata: [DONE]\n\n`);
-    response.flushHeaders();
-    answering = { asked, response };
-  });
-}
-
-const say = (content) => answering.response.write(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
+const say = (content) => answering.say(content);
 
 async function ask(question) {
   answering = undefined;
@@ -52,25 +34,24 @@ const shows = (text, status) =>
 
 before(async () => {
   await bundleDemo();
-  model = createServer(answer).listen(0, "127.0.0.1");
+  model = await startModel();
+  model.script = (say, response) => {
+    response.flushHeaders();
+    answering = { asked: model.asked.at(-1), response, say };
+  };
   server = await serve({ port: 0 });
   browser = await launchBrowser();
   page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
   page.on("pageerror", (error) => errors.push(String(error)));
   await page.goto(server.url);
   await page.waitForSelector('#status[data-kind="ready"]');
-  await page.click("#nav-models");
-  await page.fill("#model-url", `http://127.0.0.1:${model.address().port}/v1`);
-  await page.fill("#model-name", "scripted");
-  await page.click("#model-on");
-  await page.waitForSelector("#model-off:not([hidden])");
+  await turnOnModel(page, model.url, "scripted");
   await page.click("#nav-chat");
 });
 
 after(async () => {
   await browser?.close();
   await server?.close();
-  model?.closeAllConnections();
   model?.close();
 });
 

@@ -9,6 +9,7 @@ import { serve } from "../../scripts/serve.mjs";
 import { ROOT } from "../../scripts/toolchain.mjs";
 import { bundleDemo } from "../../scripts/www.mjs";
 import { launchBrowser } from "./browser.mjs";
+import { turnOnModel } from "./model-server.mjs";
 import { failureOfMarkdown } from "./random-markdown.mjs";
 import { startModel } from "./scripted-server.mjs";
 
@@ -64,11 +65,7 @@ before(async () => {
   });
   await page.goto(server.url);
   await ready();
-  await page.click("#nav-models");
-  await page.fill("#model-url", model.url);
-  await page.fill("#model-name", "scripted");
-  await page.click("#model-on");
-  await page.waitForSelector("#model-off:not([hidden])");
+  await turnOnModel(page, model.url, "scripted");
   await page.click("#nav-chat");
 });
 

@@ -1,12 +1,13 @@
 // The demo's figures: the race by a count and a price of our own, the x-ray of a prompt, and the benchmark that leaves nothing.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { serve } from "../../scripts/serve.mjs";
 import { bundleDemo } from "../../scripts/www.mjs";
 import { launchBrowser } from "./browser.mjs";
+import { turnOnModel } from "./model-server.mjs";
+import { startModel } from "./scripted-server.mjs";
 
 let browser;
 let page;
@@ -127,49 +128,35 @@ test("prices, rules and windows can be changed, and the figures follow", async (
   assert.match(await page.textContent(".race-turn-words"), /^269 of 269$/);
 });
 
-/** A model that takes two milliseconds a message before its first word. */
-function answer(request, response) {
-  const headers = { "access-control-allow-origin": "*", "access-control-allow-headers": "*" };
-  if (request.method !== "POST") return response.writeHead(request.method === "OPTIONS" ? 204 : 404, headers).end();
-  let text = "";
-  request.on("data", (piece) => (text += piece));
-  request.on("end", () => {
-    const { messages } = JSON.parse(text);
-    answered.push(messages);
-    response.writeHead(200, { ...headers, "content-type": "text/event-stream" });
-    setTimeout(() => response.end(`data: ${JSON.stringify({ choices: [{ delta: { content: "OK" } }] })}\n\ndata: [DONE]\n\n`), messages.length * 2);
-  });
-}
-const answered = [];
-
 test("with a model the time to the first word is measured, with the prompts themselves", async () => {
-  const model = createServer(answer).listen(0, "127.0.0.1");
+  const model = await startModel();
+  // Two milliseconds a message before its first word.
+  model.script = (say, response) => setTimeout(() => {
+    say("OK");
+    response.end("data: [DONE]\n\n");
+  }, model.asked.at(-1).messages.length * 2);
   const own = page;
   try {
     page = await (await browser.newContext({ viewport: { width: 390, height: 844 } })).newPage();
     page.on("pageerror", (error) => errors.push(String(error)));
-    await page.goto(`${server.url}/#view=models`);
-    await page.fill("#model-url", `http://127.0.0.1:${model.address().port}/v1`);
-    await page.fill("#model-name", "scripted");
-    await page.click("#model-on");
-    await page.waitForSelector("#model-off:not([hidden])");
+    await page.goto(server.url);
+    await turnOnModel(page, model.url, "scripted");
     await page.click("#nav-race");
     await page.waitForSelector(".race-progress[hidden]", { state: "attached", timeout: 60_000 });
     await drawn();
     assert.match(await page.textContent("#race-cards"), /estimated/);
-    answered.length = 0;
+    model.asked.length = 0;
     await page.click("#race-measure");
     await page.waitForFunction(() => document.querySelectorAll("#race-cards [data-lane]").length === 3 && !/estimated/.test(document.querySelector("#race-cards").textContent));
     assert.equal((await page.textContent("#race-cards")).match(/measured/g).length, 3);
-    const [engine, replay, cached] = answered.map((messages) => messages.length);
+    const [engine, replay, cached] = model.asked.map(({ messages }) => messages.length);
     assert.equal(replay, sample.messages.length + 2);
     assert.equal(cached, replay);
     assert.ok(engine < 100, `${engine}`);
-    assert.match(JSON.stringify(answered[0]), /has a Windows Phone he refuses/);
+    assert.match(JSON.stringify(model.asked[0].messages), /has a Windows Phone he refuses/);
   } finally {
     await page.context().close();
     page = own;
-    model.closeAllConnections();
     model.close();
   }
 });
