@@ -35,7 +35,7 @@ export function askForText(question: string, label: string, action: string): Pro
 }
 
 /** Shows a dialog until it is closed; answers with what it was closed with. The keyboard goes back to where it was. */
-function shown(make: (close: (answer: string) => void) => HTMLDialogElement): Promise<string> {
+export function shown(make: (close: (answer: string) => void) => HTMLDialogElement): Promise<string> {
   return new Promise((resolve) => {
     const dialog = make((answer) => dialog.close(answer));
     dialog.addEventListener("close", () => {

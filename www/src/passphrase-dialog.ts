@@ -1,6 +1,6 @@
 /** Asking for a passphrase: to open encrypted chats, for a file, or for a new one, twice. */
 
-import { confirmAction } from "./confirm.ts";
+import { confirmAction, shown } from "./confirm.ts";
 import { button, element } from "./element.ts";
 
 /** Shortest passphrase for something new. What is easily guessed protects as little. */
@@ -66,10 +66,10 @@ interface Question {
   isRequired?: boolean;
 }
 
-function ask({ about, action, fault, fields, isRequired, question, refuse }: Question): Promise<string[] | null> {
-  return new Promise((resolve) => {
-    const inputs = fields.map(({ autocomplete }, index) =>
-      element("input", { type: "password", autocomplete: autocomplete as "off", required: true, id: `passphrase-${index}`, autofocus: index === 0 }));
+async function ask({ about, action, fault, fields, isRequired, question, refuse }: Question): Promise<string[] | null> {
+  const inputs = fields.map(({ autocomplete }, index) =>
+    element("input", { type: "password", autocomplete: autocomplete as "off", required: true, id: `passphrase-${index}`, autofocus: index === 0 }));
+  const answer = await shown((close) => {
     const form = element(
       "form",
       { method: "dialog" },
@@ -78,22 +78,18 @@ function ask({ about, action, fault, fields, isRequired, question, refuse }: Que
       fault !== null && element("p", { class: "fault", role: "alert", id: "passphrase-fault" }, fault),
       ...inputs.map((input, index) => element("label", { class: "stacked" }, fields[index]?.label, input)),
       element("div", { class: "actions" },
-        button(refuse, () => dialog.close("refused"), { id: "passphrase-refuse" }),
+        button(refuse, () => close("refused"), { id: "passphrase-refuse" }),
         element("button", { type: "submit", class: "primary", id: "passphrase-go" }, action)),
     );
-    const dialog = element("dialog", { class: "confirm", "aria-labelledby": "passphrase-question", "aria-describedby": "passphrase-about" }, form);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      dialog.close("given");
+      close("given");
     });
+    const dialog = element("dialog", { class: "confirm", "aria-labelledby": "passphrase-question", "aria-describedby": "passphrase-about" }, form);
     dialog.addEventListener("cancel", (event) => {
       if (isRequired) event.preventDefault();
     });
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(dialog.returnValue === "given" ? inputs.map(({ value }) => value) : null);
-    });
-    document.body.append(dialog);
-    dialog.showModal();
+    return dialog;
   });
+  return answer === "given" ? inputs.map(({ value }) => value) : null;
 }
