@@ -1,7 +1,7 @@
 /** Erasing everything, with a receipt: what is gone, and what may still be where. */
 
 import type { Erasure } from "throughline";
-import { card } from "./card.ts";
+import { card, figure } from "./card.ts";
 import { confirmAction } from "./confirm.ts";
 import { button, element, fill } from "./element.ts";
 import { formatNumber, formatShortDay, formatTime, humanise } from "./wording.ts";
@@ -33,8 +33,7 @@ function receiptView({ erased, remains }: Erasure): HTMLElement[] {
     element("h3", {}, `Erased on ${formatShortDay(now)}, ${formatTime(now)}`),
     rows.length === 0
       ? element("p", { class: "fine" }, "Nothing was stored.")
-      : element("dl", { class: "figures" }, ...rows.map(([store, count]) =>
-        element("div", { class: "figure" }, element("dt", {}, humanise(store)), element("dd", {}, formatNumber(count))))),
+      : element("dl", { class: "figures" }, ...rows.map(([store, count]) => figure(humanise(store), formatNumber(count)))),
     element("h3", {}, "What may remain"),
     element("ul", { class: "remnants" }, ...remains.map(({ place, remedy, until, what, why }) =>
       element("li", { "data-place": place }, element("b", {}, PLACES[place] ?? humanise(place)), element("p", {}, `${sentence(what)} ${sentence(why)}`),

@@ -1,6 +1,7 @@
 /** What came in and what did not, with the reasons; a search over it that works at once; vectors as they fill in. */
 
 import type { ImportReport } from "throughline";
+import { figure } from "./card.ts";
 import { button, element, fill } from "./element.ts";
 import { messageLine, readMessage } from "./message.ts";
 import { showMessage } from "./navigation.ts";
@@ -63,8 +64,7 @@ export function showReport(workspace: Workspace, report: ImportReport): void {
     "dialog",
     { class: "confirm import-report", "aria-labelledby": "import-headline", id: "import-report" },
     element("h2", { id: "import-headline" }, headline(report)),
-    element("dl", { class: "figures" }, ...rows.map(([label, value]) =>
-      element("div", { class: "figure" }, element("dt", {}, label), element("dd", {}, formatNumber(value))))),
+    element("dl", { class: "figures" }, ...rows.map(([label, value]) => figure(label, formatNumber(value)))),
     lost.length > 0 && leftOut(lost),
     companions > 0 && element("p", { class: "fine" }, `${formatCount(companions, "other file")} of the export ${companions === 1 ? "holds" : "hold"} no chats.`),
     report.messages > 0 && quickSearch(workspace, () => dialog.close()),
