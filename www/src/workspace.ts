@@ -21,6 +21,7 @@ import { versionsOf } from "./message-versions.ts";
 import type { ChatModel, ContextSettings, Inquiry, Suggestion, Versions } from "./page-state.ts";
 import { shippedEmbedder } from "./shipped-embedder.ts";
 import { StatusBoard } from "./status-board.ts";
+import { SYSTEM } from "./system-prompt.ts";
 import { openVault } from "./vault.ts";
 import { holdTemporary, isTemporary, sweepTemporary } from "./temporary-chats.ts";
 import { REPEATED_ID, tellFailure } from "./wording.ts";
@@ -57,7 +58,7 @@ export class Workspace extends StatusBoard {
     window: 8_000,
     reserve: 1_000,
     retrieval: "auto",
-    system: "You are the assistant of this conversation. Answer from it, briefly, and say so when it does not hold the answer.",
+    system: SYSTEM,
   };
   /** Looks up the questions that go with a conversation; set by the page. */
   suggestFor: (conversationId: string) => Promise<readonly Suggestion[]> = () => Promise.resolve([]);

@@ -6,7 +6,8 @@
 import { countTokens, memoryStorage, type BuildContextRequest, type Context, type Memory, type RawMessage } from "throughline";
 import { createMemoryClient } from "throughline/client";
 import type { Block, CachedRequest } from "../../../bench/cost/prompt-cache.mjs";
-import { engineRequest, plainStrategies, systemPieces } from "../../../bench/cost/strategies.mjs";
+import { engineRequest, plainStrategies, systemPieces, tokensOf } from "../../../bench/cost/strategies.mjs";
+import { SYSTEM } from "../system-prompt.ts";
 import { startWorker } from "../workers.ts";
 import type { RaceSample } from "./race-sample.ts";
 
@@ -19,8 +20,6 @@ export type Window = (typeof WINDOWS)[number];
 /** Tokens kept for the answer, in every window. */
 export const RESERVE = 1_000;
 
-/** The app's own prompt in all three. */
-const SYSTEM = "You are the assistant of this conversation. Answer from it, briefly, and say so when it does not hold the answer.";
 const ENCODING = "o200k_base";
 /** What a message costs beside its text, as in OpenAI's chat format. */
 const MESSAGE_TOKENS = 4;
@@ -59,13 +58,13 @@ export async function runRace(sample: RaceSample, onTurn: (run: RaceRun, window:
   const texts = sample.turns.map((turn) => turn.map(textOf));
   await counter.count([SYSTEM, sample.question, ...texts.flat()]);
   const plain = plainStrategies(texts, SYSTEM, counter.block);
-  const sizes = texts.map((turn) => turn.reduce((sum, text) => sum + counter.block(text).tokens, 0));
+  const sizes = texts.map((turn) => tokensOf(turn.map(counter.block)));
   const asked = counter.block(SYSTEM).tokens + counter.block(sample.question).tokens;
   const run: RaceRun = {
     replay: plain["full replay, no cache"],
     cached: plain["full replay, cached"],
     engine: { 4_000: { sent: [], asked: [] }, 10_000: { sent: [], asked: [] }, 128_000: { sent: [], asked: [] } },
-    answers: texts.map((turn) => turn.slice(1).reduce((sum, text) => sum + counter.block(text).tokens, 0)),
+    answers: texts.map((turn) => tokensOf(turn.slice(1).map(counter.block))),
     sinceAnswer: (turn) => sizes.slice(sample.answerTurn - 1, turn + 1).reduce((sum, size) => sum + size, asked),
   };
   for (const window of WINDOWS) await runWindow(sample, window, run, counter, () => onTurn(run, window));

@@ -1,5 +1,6 @@
 /** How full the windows of three kinds of model are, and whether the answer is still in them. */
 
+import { tokensOf } from "../../../bench/cost/strategies.mjs";
 import { element } from "../element.ts";
 import { formatNumber } from "../wording.ts";
 import { RESERVE, WINDOWS, type RaceRun, type Window } from "./race-run.ts";
@@ -13,11 +14,11 @@ const MODELS: Readonly<Record<Window, string>> = {
 /** One row for each window. `turn` is counted from 1. */
 export function windowFill(run: RaceRun, turn: number, question: string, answerTurn: number): HTMLElement {
   const replay = run.replay(turn, question);
-  const tokens = replay.blocks.reduce((sum, block) => sum + block.tokens, 0);
+  const tokens = tokensOf(replay.blocks);
   const rows = WINDOWS.map((window) => {
     const room = window - RESERVE;
     const asked = run.engine[window].asked[turn - 1];
-    const mine = asked?.request.blocks.reduce((sum, block) => sum + block.tokens, 0) ?? 0;
+    const mine = tokensOf(asked?.request.blocks ?? []);
     return element("section", { class: "window-row", "data-window": window },
       element("h4", {}, MODELS[window]),
       bar("replay", "Replay", tokens, room, replayVerdict(run, turn, tokens, room, answerTurn)),
