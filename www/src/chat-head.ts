@@ -5,7 +5,7 @@ import { askForText, confirmAction } from "./confirm.ts";
 import { button, byId, element, fill } from "./element.ts";
 import { projectsOf } from "./projects.ts";
 import { isTemporary } from "./temporary-chats.ts";
-import { visibleLine } from "./visible-text.ts";
+import { visibleLine, visibleTitle } from "./visible-text.ts";
 import { formatCount } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -43,7 +43,7 @@ export class ChatHead {
     fill(
       this.#root,
       element("div", { class: "chat-name" },
-        element("h2", { class: "chat-title", id: "chat-title" }, isPassing && current.messageCount === 0 ? "Temporary chat" : visibleLine(current.title) || "Untitled"),
+        element("h2", { class: "chat-title", id: "chat-title" }, isPassing && current.messageCount === 0 ? "Temporary chat" : visibleTitle(current.title)),
         element("p", { class: "chat-about" }, isPassing
           ? "Temporary: not searched, not remembered, deleted when you leave it."
           : `${formatCount(current.messageCount, "message")}, ${formatCount(current.tokens, "token")}`)),
@@ -78,7 +78,7 @@ export class ChatHead {
   }
 
   async #delete(conversationId: string, title: string): Promise<void> {
-    const name = visibleLine(title) || "Untitled";
+    const name = visibleTitle(title);
     const consequence = `“${name}” and everything derived from it (vectors, summary, facts learned from it) will be gone.`;
     if (await confirmAction("Delete this conversation?", consequence, "Delete")) {
       await this.#workspace.attempt(() => deleteConversation(this.#workspace, conversationId));

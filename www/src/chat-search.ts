@@ -8,7 +8,7 @@ import { button, element, fill } from "./element.ts";
 import { messageLine, readMessage, speakerOf } from "./message.ts";
 import { showMessage } from "./navigation.ts";
 import { isTemporary } from "./temporary-chats.ts";
-import { inlineText, visibleLine } from "./visible-text.ts";
+import { inlineText, visibleLine, visibleTitle } from "./visible-text.ts";
 import { showConversation } from "./views.ts";
 import { formatCount, formatShortDay } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
@@ -151,7 +151,7 @@ export class ChatSearch {
     const known = new Map(this.#workspace.conversations.map(({ id, title }) => [id, title]));
     const { conversations } = this.#workspace.opened();
     return new Map(await Promise.all(ids.map(async (id): Promise<[string, string]> =>
-      [id, visibleLine(known.get(id) ?? (await conversations.get(id)).title) || "Untitled"])));
+      [id, visibleTitle(known.get(id) ?? (await conversations.get(id)).title)])));
   }
 
   #conversation(title: string, hits: readonly Hit[], words: readonly string[]): HTMLElement {

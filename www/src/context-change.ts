@@ -5,7 +5,7 @@ import { element } from "./element.ts";
 import type { ShownMessage } from "./message.ts";
 import { messageLine, speakerOf } from "./message.ts";
 import { sectionLook } from "./sections.ts";
-import { visibleLine } from "./visible-text.ts";
+import { shortened, visibleLine } from "./visible-text.ts";
 import { formatCount, formatNumber } from "./wording.ts";
 import type { Inquiry } from "./workspace.ts";
 
@@ -90,6 +90,5 @@ function list(kind: string, verb: string, items: readonly Placed[], messages: re
 function nameOf(item: Placed, messages: readonly ShownMessage[]): string {
   const message = messages.find(({ id }) => id === item.id);
   if (!message) return visibleLine(item.id);
-  const line = visibleLine(messageLine(message));
-  return `message ${message.seq}, ${speakerOf(message.role)}: ${line.length > 70 ? `${line.slice(0, 68).trimEnd()}…` : line}`;
+  return `message ${message.seq}, ${speakerOf(message.role)}: ${shortened(visibleLine(messageLine(message)), 70)}`;
 }

@@ -10,12 +10,15 @@ import { showMessage } from "./navigation.ts";
 import { messagesOf } from "./placement.ts";
 import { reasonWords } from "./reasons.ts";
 import type { ShownItem } from "./receipt-view.ts";
-import { visibleLine, visibleText, wordsToMark } from "./visible-text.ts";
+import { shortened, visibleLine, visibleText, wordsToMark } from "./visible-text.ts";
 import { formatCount, formatNumber, humanise } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
 
 /** Messages of a piece that are shown without being asked for. */
 const SHOWN_AT_ONCE = 3;
+
+/** Most characters of the line of a piece. */
+const LONGEST_TITLE = 90;
 
 const SIGNALS: readonly [keyof Scores, string][] = [
   ["semantic", "Meaning"],
@@ -91,7 +94,7 @@ function parts(item: ShownItem, section: string, inquiry: Inquiry, workspace: Wo
 /** Puts the fact's words in place of its id; a fact that was forgotten since keeps the id. */
 async function nameFact(title: HTMLElement, id: string, workspace: Workspace): Promise<void> {
   const fact = await workspace.opened().facts.get(id).catch(() => null);
-  if (fact?.fact) title.textContent = shortened(visibleLine(fact.fact));
+  if (fact?.fact) title.textContent = shortened(visibleLine(fact.fact), LONGEST_TITLE);
 }
 
 /** Puts the title of the other conversation and the found words in place; where they are gone, the title stays general. */
@@ -100,18 +103,14 @@ async function nameElsewhere(title: HTMLElement, item: ShownItem, workspace: Wor
   if (!found) return;
   const hit = hitOf(item, found.messages, words);
   const line = hit ? `${speakerOf(hit.role)}: ${visibleLine(messageLine(hit))}` : "";
-  title.textContent = shortened(`“${found.title}” ${line}`.trim());
+  title.textContent = shortened(`“${found.title}” ${line}`.trim(), LONGEST_TITLE);
 }
 
 function titleOf(item: ShownItem, hit: ShownMessage | undefined, inquiry: Inquiry): string {
-  if (hit) return `${speakerOf(hit.role)}: ${shortened(visibleLine(messageLine(hit)))}`;
-  if (item.kind === "question") return shortened(visibleLine(inquiry.question));
+  if (hit) return `${speakerOf(hit.role)}: ${shortened(visibleLine(messageLine(hit)), LONGEST_TITLE)}`;
+  if (item.kind === "question") return shortened(visibleLine(inquiry.question), LONGEST_TITLE);
   if (isElsewhere(item, inquiry)) return "From another conversation";
   return `${humanise(item.kind)} ${visibleLine(item.id)}`;
-}
-
-function shortened(line: string): string {
-  return line.length > 90 ? `${line.slice(0, 88).trimEnd()}…` : line;
 }
 
 function why(item: ShownItem, held: readonly ShownMessage[]): HTMLElement {

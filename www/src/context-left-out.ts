@@ -5,7 +5,7 @@ import { messageLine, speakerOf, type ShownMessage } from "./message.ts";
 import { reasonWords } from "./reasons.ts";
 import type { ShownSection } from "./receipt-view.ts";
 import { sectionLook } from "./sections.ts";
-import { visibleLine } from "./visible-text.ts";
+import { shortened, visibleLine } from "./visible-text.ts";
 import { formatCount, formatNumber } from "./wording.ts";
 
 /** Most pieces that are named for one reason. */
@@ -51,6 +51,5 @@ function named({ id, reason }: Drop, messages: readonly ShownMessage[]): string 
   const message = messages.find((candidate) => candidate.id === id);
   if (!message) return visibleLine(id);
   if (reason === "outside_window") return `everything up to message ${message.seq}`;
-  const line = visibleLine(messageLine(message));
-  return `message ${message.seq}, ${speakerOf(message.role)}: ${line.length > 60 ? `${line.slice(0, 58).trimEnd()}…` : line}`;
+  return `message ${message.seq}, ${speakerOf(message.role)}: ${shortened(visibleLine(messageLine(message)), 60)}`;
 }

@@ -6,7 +6,7 @@ import { button, byId, element, fill } from "./element.ts";
 import { projectFilter } from "./projects.ts";
 import { isTemporary } from "./temporary-chats.ts";
 import { openDrawer, showConversation } from "./views.ts";
-import { visibleLine } from "./visible-text.ts";
+import { visibleLine, visibleTitle } from "./visible-text.ts";
 import { formatCount, formatShortDay } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -94,7 +94,7 @@ function row(workspace: Workspace, conversation: Conversation): HTMLElement {
         "data-conversation": id,
         on: { click: () => open(workspace, () => workspace.select(id)) },
       },
-      element("span", { class: "conversation-title" }, messageCount === 0 && isPassing ? "Temporary chat" : visibleLine(title) || "Untitled"),
+      element("span", { class: "conversation-title" }, messageCount === 0 && isPassing ? "Temporary chat" : visibleTitle(title)),
       element("span", { class: "conversation-about" }, about),
     ),
   );

@@ -2,7 +2,7 @@
 
 import { readMessage, type ShownMessage } from "./message.ts";
 import type { ShownItem } from "./receipt-view.ts";
-import { visibleLine } from "./visible-text.ts";
+import { visibleTitle } from "./visible-text.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
 
 /** A find in another conversation. */
@@ -33,5 +33,5 @@ async function read({ range }: ShownItem, workspace: Workspace): Promise<Elsewhe
   const memory = workspace.opened();
   const [conversation, entries] = await Promise.all([memory.conversations.get(conversationId), memory.history(conversationId, { from, to, withStatus: true })]);
   const messages = entries.map(({ message, seq, status }) => readMessage(message, seq, status));
-  return { conversationId, title: visibleLine(conversation.title) || "Untitled", messages };
+  return { conversationId, title: visibleTitle(conversation.title), messages };
 }

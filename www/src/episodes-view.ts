@@ -4,7 +4,7 @@ import type { Episode } from "throughline";
 import { button, element, fill } from "./element.ts";
 import { TRUST } from "./fact-view.ts";
 import { refreshing } from "./refresh.ts";
-import { visibleLine } from "./visible-text.ts";
+import { visibleLine, visibleTitle } from "./visible-text.ts";
 import { formatShortDay, formatTime } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -56,7 +56,7 @@ function episodeView({ conversationId, endedAt, range, text, trust }: Episode, {
   return element(
     "li",
     { class: "episode" },
-    element("p", { class: "fine" }, `${formatShortDay(date)} ${formatTime(date)}, ${visibleLine(title) || "Untitled"}, ${TRUST[trust] ?? trust}`),
+    element("p", { class: "fine" }, `${formatShortDay(date)} ${formatTime(date)}, ${visibleTitle(title)}, ${TRUST[trust] ?? trust}`),
     element("p", {}, visibleLine(text)),
     button(`Messages ${range[0]} to ${range[1]}`, () => show(conversationId, range[0]), { class: "link" }),
   );

@@ -3,7 +3,7 @@
 import type { FactHit, RecallGroup, Scores } from "throughline";
 import { messageLine, readMessage, speakerOf } from "./message.ts";
 import { button, element, fill } from "./element.ts";
-import { visibleLine } from "./visible-text.ts";
+import { visibleLine, visibleTitle } from "./visible-text.ts";
 import { formatCount } from "./wording.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -58,7 +58,7 @@ function groupView(group: RecallGroup, { conversations }: Workspace, show: (conv
   return element(
     "li",
     { class: "hit-found" },
-    element("p", { class: "fine" }, `${visibleLine(title) || "Untitled"}, ${speakerOf(message.role)}, message ${seq}`),
+    element("p", { class: "fine" }, `${visibleTitle(title)}, ${speakerOf(message.role)}, message ${seq}`),
     element("p", { class: "found-text" }, shortened(visibleLine(messageLine(message)))),
     signals(score, best?.scores ?? group.scores ?? {}),
     button("Show it", () => show(conversationId, seq), { class: "link" }),

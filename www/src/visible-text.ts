@@ -16,7 +16,7 @@ const FENCE = /```([^\n`]*)\n([\s\S]*?)(?:\n```|```|$)/g;
 
 /** Nodes for a message's text, with these words marked. */
 export function visibleText(text: string, marked: readonly string[] = []): Node[] {
-  if (text.length > SHOWN_CHARACTERS) return shortened(text, marked);
+  if (text.length > SHOWN_CHARACTERS) return folded(text, marked);
   const nodes: Node[] = [];
   let at = 0;
   for (const match of text.matchAll(FENCE)) {
@@ -32,6 +32,16 @@ export function visibleText(text: string, marked: readonly string[] = []): Node[
 /** The same characters made visible, as a string: for titles, labels and attributes. */
 export function visibleLine(text: string): string {
   return text.replace(DECEPTIVE, describe).replace(/\s+/g, " ").trim();
+}
+
+/** The title of a conversation. */
+export function visibleTitle(title: string): string {
+  return visibleLine(title) || "Untitled";
+}
+
+/** A line of at most so many characters. */
+export function shortened(line: string, most: number): string {
+  return line.length > most ? `${line.slice(0, most - 2).trimEnd()}…` : line;
 }
 
 /** Words of a question that are worth marking in what was found: three characters or more, two for Korean and Chinese. */
@@ -93,7 +103,7 @@ function describe(characters: string): string {
   return points.length === 1 ? `[U+${first}]` : `[${points.length} hidden characters from U+${first}]`;
 }
 
-function shortened(text: string, marked: readonly string[]): Node[] {
+function folded(text: string, marked: readonly string[]): Node[] {
   const rest = element("div", {}, ...visibleText(text.slice(0, SHOWN_CHARACTERS), marked));
   const more = element("button", { type: "button", class: "quiet" }, `Show all ${text.length.toLocaleString("en")} characters`);
   more.addEventListener("click", () => {
