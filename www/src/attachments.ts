@@ -19,7 +19,7 @@ export interface Attachment {
 }
 
 /** Longest file whose text is taken along, in bytes. */
-export const LONGEST_TEXT_BYTES = 200_000;
+const LONGEST_TEXT_BYTES = 200_000;
 
 /** Most files of one message. */
 export const MOST_ATTACHMENTS = 10;

@@ -18,7 +18,7 @@ interface Placed extends ReceiptItem {
 }
 
 /** The pieces of two contexts, compared. */
-export interface ContextChange {
+interface ContextChange {
   came: Placed[];
   went: Placed[];
   stayed: Placed[];
@@ -27,7 +27,7 @@ export interface ContextChange {
 }
 
 /** Compares two contexts. The question is another each time, and is left out. */
-export function contextChange(before: Context, now: Context): ContextChange {
+function contextChange(before: Context, now: Context): ContextChange {
   const [old, fresh] = [placed(before), placed(now)];
   return {
     came: [...fresh].filter(([key]) => !old.has(key)).map(([, item]) => item),

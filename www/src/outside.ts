@@ -25,9 +25,9 @@ export function onOutsideRequest(listener: () => void): void {
   listeners.add(listener);
 }
 
-/** Counts requests of an origin that were made beside the page. */
-export function countOutside(origin: string, requests = 1): void {
-  counts.set(origin, (counts.get(origin) ?? 0) + requests);
+/** Counts a request to an origin that was made beside the page. */
+export function countOutside(origin: string): void {
+  counts.set(origin, (counts.get(origin) ?? 0) + 1);
   for (const listener of listeners) listener();
 }
 

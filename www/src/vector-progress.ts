@@ -6,8 +6,8 @@ import type { Workspace } from "./workspace.ts";
 
 /** A bar with words, which keeps itself current until it is ended. */
 export function vectorProgress(workspace: Workspace): { view: HTMLElement; end: () => void } {
-  const words = element("p", { class: "fine", id: "vector-words" });
-  const bar = element("progress", { class: "wide", "aria-label": "Messages with vectors", id: "vector-bar" });
+  const words = element("p", { class: "fine" });
+  const bar = element("progress", { class: "wide", "aria-label": "Messages with vectors" });
   const view = element("div", { class: "vector-progress" }, words, bar);
   const show = (): void => {
     const { stats } = workspace;

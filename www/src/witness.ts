@@ -25,7 +25,7 @@ let blocked = 0;
 /** Starts to look; what came before is counted too, as far as the browser has kept it. */
 export function startWitness(): void {
   new PerformanceObserver((list) => {
-    for (const { name } of list.getEntries()) countForeign(page, name);
+    for (const { name } of list.getEntries()) countForeign(name);
     tell();
   }).observe({ type: "resource", buffered: true });
   document.addEventListener("securitypolicyviolation", () => {
@@ -50,10 +50,10 @@ export function onSeen(listener: () => void): void {
   listeners.add(listener);
 }
 
-function countForeign(counts: Map<string, number>, address: string): void {
+function countForeign(address: string): void {
   const { origin, protocol } = new URL(address);
   if (origin === location.origin || protocol === "data:" || protocol === "blob:") return;
-  counts.set(origin, (counts.get(origin) ?? 0) + 1);
+  page.set(origin, (page.get(origin) ?? 0) + 1);
 }
 
 function tell(): void {
