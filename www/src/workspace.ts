@@ -1,6 +1,7 @@
 /**
  * What the page shows at this moment, and what can be done to it. Panels read the fields, subscribe to topics and call
- * the methods; nothing else holds state. Everything durable is in the memory.
+ * the methods. What they share is held here; what one of them alone needs, an open editor say, it holds itself, and so do the
+ * modules that watch requests, keep files offline and hold the key. Chats and all that is made of them are in the memory.
  */
 
 import {
