@@ -3,7 +3,6 @@
  * workers by the platform's Web Locks, else (Node, or memory storage, which no other tab sees) within this module.
  */
 
-import type { HeldStorage } from "./external-storage.js";
 import type { CheckedOptions } from "./options.js";
 
 const held = new WeakMap<object, Set<string>>();
@@ -13,7 +12,7 @@ const everywhere = {};
 export async function tryLock({ storage, userId }: CheckedOptions, name: string, steal = false): Promise<(() => void) | null> {
   if (storage.kind === "memory") return tryLocal(storage, `${userId}:${name}`);
   if (storage.kind === "external") {
-    const { given } = storage as HeldStorage;
+    const { given } = storage;
     return given.tryLock === undefined ? tryLocal(given, `${userId}:${name}`) : given.tryLock(userId, name);
   }
   const full = `throughline:${storage.name}:${userId}:${name}`;

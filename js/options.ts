@@ -6,7 +6,7 @@ import { MemoryError } from "./errors.js";
 import type { HeldStorage } from "./external-storage.js";
 import { defaultStorage } from "./storage.js";
 import { holdKey } from "./storage-key.js";
-import type { Embedder, Encoding, LanguageModel, MemoryOptions, Storage, Tokenizer } from "./types.js";
+import type { Embedder, Encoding, ExternalStorage, LanguageModel, MemoryOptions, Storage, Tokenizer } from "./types.js";
 import { vocabularyBytes } from "./vocabularies.js";
 
 /** The vocabularies that ship with the package. */
@@ -23,10 +23,13 @@ export type CheckedEmbedder = Embedder & { maxBatchSize: number; maxInputTokens:
 /** A language model with its defaults. */
 export type CheckedLanguageModel = LanguageModel & { remote: boolean };
 
+/** A storage that this package made. */
+export type CheckedStorage = Exclude<Storage, ExternalStorage> | HeldStorage;
+
 /** Checked options with their defaults. */
 export interface CheckedOptions {
   userId: string;
-  storage: Storage;
+  storage: CheckedStorage;
   tokenizer: Tokenizer;
   embedder: CheckedEmbedder | undefined;
   languageModel: CheckedLanguageModel | undefined;
@@ -95,11 +98,11 @@ function checkUserId(userId: unknown): string {
   throw invalid("Option userId must be well-formed text of 1 to 512 bytes.");
 }
 
-function isDurable(storage: Storage): boolean {
-  return storage.kind === "external" ? (storage as HeldStorage).given.durable : storage.kind === "indexeddb";
+function isDurable(storage: CheckedStorage): boolean {
+  return storage.kind === "external" ? storage.given.durable : storage.kind === "indexeddb";
 }
 
-function checkStorage(storage: Storage): Storage {
+function checkStorage(storage: Storage): CheckedStorage {
   if (isObject(storage) && storage.kind === "memory") {
     requireThisCopy(storage, "Option storage");
     return storage;
@@ -107,7 +110,7 @@ function checkStorage(storage: Storage): Storage {
   if (isObject(storage) && storage.kind === "indexeddb") {
     return storage.key === undefined ? storage : { ...storage, key: holdKey(storage.key) };
   }
-  if (isObject(storage) && storage.kind === "external" && "hold" in storage) return storage;
+  if (isObject(storage) && storage.kind === "external" && "hold" in storage) return storage as HeldStorage;
   throw invalid("Option storage must come from indexedDbStorage(), memoryStorage() or externalStorage().");
 }
 

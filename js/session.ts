@@ -12,7 +12,6 @@ import { MemoryError, aborted, closed, isMemoryError, notLoaded, toMemoryError, 
 import { exportFrom, type Backup, type ExportOptions, type ExportReport, type ExportToOptions } from "./export.js";
 import { Host } from "./host.js";
 import type { ExternalStore } from "./external-store.js";
-import type { HeldStorage } from "./external-storage.js";
 import { importInto } from "./import-into.js";
 import { tryLock } from "./locks.js";
 import { StorageGuard } from "./storage-guard.js";
@@ -87,7 +86,7 @@ export class EngineSession implements Session {
     this.#options = options;
     this.#emit = emit;
     this.#guard = StorageGuard.for(options, emit);
-    if (options.storage.kind === "external") this.#external = (options.storage as HeldStorage).hold(options.userId);
+    if (options.storage.kind === "external") this.#external = options.storage.hold(options.userId);
     this.#barrier = options.isRelaxed ? this.#makeBarrier() : undefined;
     this.#host = new Host(
       options,

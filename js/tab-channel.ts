@@ -4,7 +4,6 @@
  */
 
 import { contentHash } from "./content-hash.js";
-import type { HeldStorage } from "./external-storage.js";
 import type { CheckedOptions } from "./options.js";
 import { onPageChange } from "./page-life.js";
 import type { StorageChannel } from "./types.js";
@@ -49,7 +48,7 @@ export class TabChannel {
   constructor({ storage, userId }: CheckedOptions, receive: (hints: Hint[]) => Promise<void>, locks: LockHolder) {
     const name = storage.kind === "memory" ? (memoryNames.get(storage) ?? crypto.randomUUID()) : storage.name;
     if (storage.kind === "memory") memoryNames.set(storage, name);
-    const given = storage.kind === "external" ? (storage as HeldStorage).given : undefined;
+    const given = storage.kind === "external" ? storage.given : undefined;
     this.#make = given?.channel?.bind(given) ?? broadcast;
     this.#name = `throughline:${contentHash(storage.kind, name, userId)}`;
     this.#receive = receive;

@@ -5,11 +5,11 @@ import { Line } from "../client/line.js";
 import {
   OTHER_VERSION, PROTOCOL, type AskedOfPage, type AskedOfWorker, type PackedVectors, type ToldToPage, type ToldToWorker, type WireOptions, type WireStorage,
 } from "../client/protocol.js";
-import type { CheckedOptions } from "../options.js";
+import type { CheckedOptions, CheckedStorage } from "../options.js";
 import { tellPageChange } from "../page-life.js";
 import { EngineSession } from "../session.js";
 import { PassphraseKey, holdKey } from "../storage-key.js";
-import type { Backup, ExportReport, MemoryStorage, Storage, Vector } from "../types.js";
+import type { Backup, ExportReport, MemoryStorage, Vector } from "../types.js";
 
 /** Storages in memory by the name that the page knows them by. They live as long as the worker. */
 const memoryStorages = new Map<string, MemoryStorage>();
@@ -138,7 +138,7 @@ function unpacked(answer: unknown): readonly Vector[] {
   return Array.from({ length: numbers.length / length }, (_, index) => numbers.subarray(index * length, (index + 1) * length));
 }
 
-function storageOf(wire: WireStorage): Storage {
+function storageOf(wire: WireStorage): CheckedStorage {
   if (wire.kind === "memory") {
     const storage = memoryStorages.get(wire.id) ?? { kind: "memory" };
     memoryStorages.set(wire.id, storage);
