@@ -1,9 +1,8 @@
 /** An answer of the Messages API, put together from its events. */
 
 import type { AnswerUsage, FinishedAnswer, FinishReason } from "../provider/chat-answer.js";
+import { fieldsOf, textOf, type Fields } from "../provider/fields.js";
 import { known, tokenCount } from "../provider/token-count.js";
-
-type Fields = Record<string, unknown>;
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
@@ -143,12 +142,4 @@ function usageOf(usage: Fields): Omit<AnswerUsage, "provider" | "model"> {
   // Anthropic counts what the cache read and wrote apart.
   const inputTokens = input === undefined ? undefined : input + (cachedTokens ?? 0) + (cacheWriteTokens ?? 0);
   return known({ inputTokens, outputTokens: tokenCount(usage["output_tokens"]), cachedTokens, cacheWriteTokens });
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

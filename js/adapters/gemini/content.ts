@@ -1,9 +1,8 @@
 /** An answer of Gemini, put together from its chunks. */
 
 import type { AnswerUsage, FinishedAnswer, FinishReason } from "../provider/chat-answer.js";
+import { fieldsOf, type Fields } from "../provider/fields.js";
 import { known, tokenCount } from "../provider/token-count.js";
-
-type Fields = Record<string, unknown>;
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   STOP: "stop",
@@ -81,8 +80,4 @@ function usageOf(usage: Fields): Omit<AnswerUsage, "provider" | "model"> {
     outputTokens: answer === undefined && thoughts === undefined ? undefined : (answer ?? 0) + (thoughts ?? 0),
     cachedTokens: tokenCount(usage["cachedContentTokenCount"]),
   });
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
 }

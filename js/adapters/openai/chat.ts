@@ -6,9 +6,7 @@ import { brokenAnswer, refusal } from "../provider/provider-error.js";
 import { DONE, addressBelow, postStream, type ProviderOptions } from "../provider/provider-request.js";
 import { Completion } from "./completion.js";
 import { openAiRequest, type OpenAiRequest, type OpenAiRequestOptions } from "./request.js";
-import { unreachableServer } from "./server-hints.js";
-
-const OPENAI = "https://api.openai.com/v1";
+import { OPENAI, unreachableServer } from "./server-hints.js";
 
 /** Where requests go, and what goes with each. */
 export interface OpenAiOptions extends ProviderOptions {

@@ -1,6 +1,7 @@
 /** An answer of a chat completions endpoint, put together from its chunks. WebLLM answers in the same form. */
 
 import type { AnswerUsage, FinishedAnswer, FinishReason } from "../provider/chat-answer.js";
+import { fieldsOf, textOf, type Fields } from "../provider/fields.js";
 import { known, tokenCount } from "../provider/token-count.js";
 
 interface ToolCall {
@@ -16,8 +17,6 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   function_call: "tool_calls",
   content_filter: "content_filter",
 };
-
-type Fields = Record<string, unknown>;
 
 /** Puts an answer together. Fields that are not of the protocol's shape are passed over. */
 export class Completion {
@@ -100,12 +99,4 @@ function usageOf(usage: Fields): Omit<AnswerUsage, "provider" | "model"> {
     cachedTokens: tokenCount(details["cached_tokens"]) ?? tokenCount(usage["prompt_cache_hit_tokens"]),
     cacheWriteTokens: tokenCount(details["cache_write_tokens"]),
   });
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -1,9 +1,8 @@
 /** An answer of a Responses endpoint, put together from its events. */
 
 import type { AnswerUsage, FinishedAnswer, FinishReason } from "../provider/chat-answer.js";
+import { fieldsOf, textOf, type Fields } from "../provider/fields.js";
 import { known, tokenCount } from "../provider/token-count.js";
-
-type Fields = Record<string, unknown>;
 
 /** A whole answer, as the items that it consists of. */
 export interface FinishedResponse extends Omit<FinishedAnswer, "message"> {
@@ -97,12 +96,4 @@ function usageOf(usage: Fields): Omit<AnswerUsage, "provider" | "model"> {
     cachedTokens: tokenCount(details["cached_tokens"]),
     cacheWriteTokens: tokenCount(details["cache_write_tokens"]),
   });
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

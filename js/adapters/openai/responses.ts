@@ -5,9 +5,7 @@ import { DONE, addressBelow, postStream } from "../provider/provider-request.js"
 import type { OpenAiOptions, SendOptions } from "./chat.js";
 import { ResponseItems, type FinishedResponse } from "./response.js";
 import { openAiResponsesRequest, type OpenAiResponsesRequestOptions } from "./responses-request.js";
-import { unreachableServer } from "./server-hints.js";
-
-const OPENAI = "https://api.openai.com/v1";
+import { OPENAI, unreachableServer } from "./server-hints.js";
 
 /** Options of {@link openAiResponses}. */
 export interface OpenAiResponsesOptions extends Omit<OpenAiOptions, "maxTokensField">, OpenAiResponsesRequestOptions {}

@@ -1,4 +1,7 @@
-/** What to look at where a server of the OpenAI protocol cannot be reached: a browser does not tell a page why. */
+/** Servers of the OpenAI protocol, and what to look at where one cannot be reached: a browser does not tell a page why. */
+
+/** OpenAI's own address. */
+export const OPENAI = "https://api.openai.com/v1";
 
 /** Local servers by their default port, and how each lets a page in. */
 const LOCAL_SERVERS: Readonly<Record<string, string>> = {
