@@ -2,7 +2,7 @@
 
 import { MemoryError } from "../errors.js";
 import type { Embedder } from "../types/options.js";
-import { prefixesOf, type EmbedPrefixes } from "./provider/embed-prefixes.js";
+import { prefixesOf, type PrefixOptions } from "./provider/embed-prefixes.js";
 
 export type { EmbedPrefixes } from "./provider/embed-prefixes.js";
 
@@ -23,7 +23,7 @@ export type FeatureExtractor = (
 ) => Promise<TensorLike>;
 
 /** Options of {@link transformersEmbedder}. */
-export interface TransformersEmbedderOptions {
+export interface TransformersEmbedderOptions extends PrefixOptions {
   /**
    * Loads the pipeline: `() => pipeline("feature-extraction", "Xenova/all-MiniLM-L6-v2", { dtype: "q8" })`. Called when the first
    * text is embedded, and again only where it failed.
@@ -35,13 +35,6 @@ export interface TransformersEmbedderOptions {
   dimensions: number;
   /** How the numbers of a text's tokens become one vector, as the model was trained. Default `"mean"`. */
   pooling?: "mean" | "cls" | "last_token";
-  /** Put in front of each text, for models that were trained with it. Default none. */
-  prefix?: string;
-  /**
-   * In place of `prefix`, for models that tell questions from what is found by them: `{ query: "query: ", document: "passage: " }`
-   * for the e5 family.
-   */
-  prefixes?: EmbedPrefixes;
   /** What else makes the vectors differ, e.g. `"q8"`. Default none. */
   variant?: string;
   /** Most texts that the engine gives in one call. Default 64. */

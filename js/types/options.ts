@@ -85,9 +85,9 @@ export interface Embedder {
    */
   readonly remote?: boolean;
   /**
-   * One vector per text, in order. Throw an error with `retryable: false` where asking again cannot help, so that it is not.
-   * Anything else (another number of vectors, another length, NaN) is refused with
-   * `embedding_failed` or `embedding_dimension_mismatch` and nothing of it is stored.
+   * One vector per text, in order. Anything else (another number of vectors, another length, NaN) is refused with
+   * `embedding_failed` or `embedding_dimension_mismatch` and nothing of it is stored. Throw an error with `retryable: false` where
+   * asking again cannot help, so that it is not.
    */
   embed(texts: string[], options: EmbedOptions): Promise<readonly Vector[]> | readonly Vector[];
 }

@@ -1,14 +1,12 @@
 import { MemoryError } from "../../errors.js";
 import type { Embedder } from "../../types/options.js";
-import { prefixesOf, type EmbedPrefixes } from "../provider/embed-prefixes.js";
+import { prefixesOf, type PrefixOptions } from "../provider/embed-prefixes.js";
 import { brokenAnswer } from "../provider/provider-error.js";
 import { addressBelow, postJson, type ProviderOptions } from "../provider/provider-request.js";
-import { unreachableServer } from "./server-hints.js";
-
-const OPENAI = "https://api.openai.com/v1";
+import { OPENAI, unreachableServer } from "./server-hints.js";
 
 /** Options of {@link openAiEmbedder}. */
-export interface OpenAiEmbedderOptions extends ProviderOptions {
+export interface OpenAiEmbedderOptions extends ProviderOptions, PrefixOptions {
   /** Default `"https://api.openai.com/v1"`. */
   baseUrl?: string;
   /** The embedding model. */
@@ -17,13 +15,6 @@ export interface OpenAiEmbedderOptions extends ProviderOptions {
   dimensions: number;
   /** True asks for vectors of that length, from models that can shorten theirs (text-embedding-3). Default false. */
   shorten?: boolean;
-  /** Put in front of each text, for models that were trained with it. Default none. */
-  prefix?: string;
-  /**
-   * In place of `prefix`, for models that tell questions from what is found by them: `{ query: "query: ", document: "passage: " }`
-   * for the e5 family.
-   */
-  prefixes?: EmbedPrefixes;
   /** Names the vectors. Default: the model, its prefixes, and the length where it is shortened. */
   id?: string;
   /** Most texts in one request. Default 64. */
