@@ -3,19 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryError, createMemory, externalStorage, isMemoryError } from "throughline";
 import { createMemoryClient } from "throughline/client";
+import { compareKeys } from "./record-keys.mjs";
 
 const code = (expected, more = () => true) => (error) => isMemoryError(error, expected) && more(error);
-
-function compare(one, other) {
-  for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
-    const [a, b] = [one[at], other[at]];
-    if (a === b) continue;
-    if (a === undefined || b === undefined) return a === undefined ? -1 : 1;
-    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
-    return a < b ? -1 : 1;
-  }
-  return 0;
-}
 
 /** Records of one user, as the port asks for them. `before` is called in front of everything, and may throw. */
 function listStorage(before = () => {}) {
@@ -25,10 +15,10 @@ function listStorage(before = () => {}) {
     before("open");
     if (!users.has(userId)) users.set(userId, []);
     let list = users.get(userId);
-    const find = ({ store, key }) => list.find((each) => each.store === store && compare(each.key, key) === 0);
+    const find = ({ store, key }) => list.find((each) => each.store === store && compareKeys(each.key, key) === 0);
     const isIn = ({ store, lower, lowerOpen, upper }) => (each) => {
-      const low = lower === undefined ? 1 : compare(each.key, lower);
-      return each.store === store && (lowerOpen ? low > 0 : low >= 0) && (upper === undefined || compare(each.key, upper) < 0);
+      const low = lower === undefined ? 1 : compareKeys(each.key, lower);
+      return each.store === store && (lowerOpen ? low > 0 : low >= 0) && (upper === undefined || compareKeys(each.key, upper) < 0);
     };
     const remove = (isGone) => {
       list = list.filter((each) => !isGone(each));
@@ -43,7 +33,7 @@ function listStorage(before = () => {}) {
       get: async (addresses) => (called("get"), addresses.map((address) => find(address)?.record ?? null)),
       scan: async ({ limit, reverse, ...range }) => {
         called("scan");
-        const found = list.filter(isIn(range)).sort((one, other) => compare(one.key, other.key));
+        const found = list.filter(isIn(range)).sort((one, other) => compareKeys(one.key, other.key));
         return (reverse ? found.reverse() : found).slice(0, limit);
       },
       count: async (range) => (called("count"), list.filter(isIn(range)).length),

@@ -8,6 +8,8 @@ import { keyOf, keyText, rangeTexts } from "../../dist/adapters/postgres/key-byt
 import { MIGRATIONS } from "../../dist/adapters/postgres/migrations.js";
 import { TABLES } from "../../dist/adapters/postgres/tables.js";
 import { hashingEmbedder, scriptedModel } from "../../dist/adapters/testing.js";
+import { random } from "../js/random.mjs";
+import { compareKeys } from "../js/record-keys.mjs";
 import { openPglite } from "./pglite.mjs";
 
 /** What happens to the next statements that match. */
@@ -35,34 +37,12 @@ async function openRecords(user, from = storage) {
 const nothing = { checks: [], deleteRanges: [], deletes: [], puts: [], strict: true };
 const put = (store, key, body, blob) => ({ store, key, record: blob === undefined ? { body } : { body, blob } });
 
-/** The order that the port asks for. */
-function compareKeys(one, other) {
-  for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
-    const [a, b] = [one[at], other[at]];
-    if (a === b) continue;
-    if (a === undefined || b === undefined) return a === undefined ? -1 : 1;
-    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
-    // JavaScript compares texts by UTF-16 code units.
-    return a < b ? -1 : 1;
-  }
-  return 0;
-}
-
-/** Small numbers that are the same in every run. */
-function randomOf(seed) {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 test("bytes of keys sort as the keys do, and are read back", () => {
-  const random = randomOf(7);
+  const below = random(7);
   const units = [0, 1, 2, 0x2f, 0x41, 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xffff];
-  const piece = () => (random(6) === 0 ? "😀" : String.fromCharCode(units[random(units.length)]));
-  const part = () => (random(2) === 0 ? [0, 1, 255, 256, 2 ** 32, 2 ** 53 - 1][random(6)] : Array.from({ length: random(4) }, piece).join(""));
-  const keys = Array.from({ length: 400 }, () => Array.from({ length: random(4) }, part));
+  const piece = () => (below(6) === 0 ? "😀" : String.fromCharCode(units[below(units.length)]));
+  const part = () => (below(2) === 0 ? [0, 1, 255, 256, 2 ** 32, 2 ** 53 - 1][below(6)] : Array.from({ length: below(4) }, piece).join(""));
+  const keys = Array.from({ length: 400 }, () => Array.from({ length: below(4) }, part));
   for (const key of keys) assert.deepEqual(keyOf(bytes(keyText(key))), key);
   for (const one of keys) {
     for (const other of keys) {
