@@ -5,7 +5,7 @@ use super::extract::SourceMessage;
 use super::fingerprint::is_buried;
 use super::passing::{bearing_sentence, is_passing};
 use super::similarity::Sought;
-use super::voices::{is_other_voice, needs_confirmation, repeats};
+use super::voices::{brought_words, is_other_voice, needs_confirmation, repeats};
 use super::{
     LONGEST_FACT_CHARS, LONGEST_KEY_BYTES, Rejection, RejectionReason, fingerprint, own_words, sensitive_categories,
     sensitive_category,
@@ -127,9 +127,11 @@ pub fn parse_candidates(
     };
     let mut candidates: Vec<(usize, Candidate)> = Vec::new();
     let mut rejections = Vec::new();
+    let brought = messages.iter().filter(|message| !items.is_empty() && !message.brought.is_empty());
+    let brought: Vec<String> = brought.map(|message| brought_words(&message.brought)).collect();
     for (index, item) in items.iter().enumerate() {
         let checked = if index < MOST_CANDIDATES {
-            candidate(item, messages, existing, policy)
+            candidate(item, messages, &brought, existing, policy)
         } else {
             Err(RejectionReason::Length)
         };
@@ -154,6 +156,7 @@ pub(super) fn list_of<'a>(value: &'a Value, name: &str) -> Option<&'a Vec<Value>
 fn candidate(
     item: &Value,
     messages: &[SourceMessage],
+    brought: &[String],
     existing: &[FactRecord],
     policy: &FactPolicy,
 ) -> std::result::Result<Candidate, RejectionReason> {
@@ -195,7 +198,7 @@ fn candidate(
     let is_flagged = needs_confirmation(&fact, &quote, sentence) || is_other_voice(sentence);
     let expires_at = end_of(map, message);
     let is_passing = is_passing(&fact, &quote, &message.text, expires_at.is_some(), category == "preference");
-    let is_said = is_quoted(&quote, &own_words(&message.text)) && !is_repeated(sentence, messages);
+    let is_said = is_quoted(&quote, &own_words(&message.text)) && !brought.iter().any(|words| repeats(sentence, words));
     let kind = match is_said {
         false => CandidateKind::Quotation,
         true if is_statement && !is_flagged && !is_passing && is_supported(&fact, &quote) => CandidateKind::Statement,
@@ -242,11 +245,6 @@ fn check_content(
         return Err(RejectionReason::Sensitive);
     }
     if is_quoted(quote, message) { Ok(()) } else { Err(RejectionReason::Quote) }
-}
-
-/// It stands in what a tool brought.
-fn is_repeated(sentence: &str, messages: &[SourceMessage]) -> bool {
-    messages.iter().any(|message| !message.brought.is_empty() && repeats(sentence, &message.brought))
 }
 
 /// The end that a model was told of, counted from its message. What is no number of days in sight is no end.

@@ -37,7 +37,7 @@ pub use fingerprint::{fingerprint, is_buried, is_tombstone_print};
 pub use instructions::is_instruction;
 pub use judge::{Decision, FactOperation, JudgeItem, Resolution, judge_request, parse_operations, resolve};
 pub use own_words::own_words;
-pub use selection::{LateFact, Selection, SelectionPolicy, fact_score, keep, late, select};
+pub use selection::{LateFact, Selection, SelectionPolicy, all, fact_score, keep, late, select};
 pub use sensitive::{is_of_category, sensitive_categories, sensitive_category, without_sensitive};
 pub use similarity::{DenseSimilarity, Neighbour, Sought, relevances, search, similar, similarity};
 

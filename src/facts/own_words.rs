@@ -4,9 +4,8 @@
 //! anybody's voice. By rules of form and of a few words in ten languages; where it is in doubt, a text counts as pasted.
 //! A text that somebody pastes without any sign of it cannot be told from the user's own.
 
-use super::fingerprint::normalized;
 use super::passing::FIRST_PERSON;
-use super::sensitive::tells;
+use super::sensitive::{padded, tells_any};
 use super::voices::POSSESSIVES;
 use crate::lexical::lowercase;
 
@@ -192,8 +191,7 @@ fn is_labelled(line: &str) -> bool {
 
 /// Whether a line has a word of a list, in normalised form.
 fn has(line: &str, list: &str) -> bool {
-    let padded = format!(" {} ", normalized(line));
-    list.split('|').any(|word| tells(&padded, word))
+    tells_any(&padded(line), list)
 }
 
 fn paragraphs(lines: &[&str]) -> usize {

@@ -5,7 +5,7 @@
 //! that bears the fact, so that the rest of a message does not count against it.
 
 use super::fingerprint::normalized;
-use super::sensitive::tells;
+use super::sensitive::{padded, tells_any};
 use super::similarity::{stem, terms};
 
 /// Words of a case that is only thought of. Conditionals are those that wish for nothing.
@@ -86,7 +86,7 @@ struct Said<'a> {
 
 impl<'a> Said<'a> {
     fn new(raw: &'a str) -> Self {
-        Self { raw, padded: format!(" {} ", normalized(raw)) }
+        Self { raw, padded: padded(raw) }
     }
 
     fn words(&self) -> impl Iterator<Item = &str> {
@@ -94,7 +94,7 @@ impl<'a> Said<'a> {
     }
 
     fn has(&self, list: &str) -> bool {
-        list.split('|').any(|word| tells(&self.padded, word))
+        tells_any(&self.padded, list)
     }
 
     fn is_thought(&self) -> bool {
@@ -154,10 +154,6 @@ impl<'a> Said<'a> {
 
 fn is_among(word: &str, list: &str) -> bool {
     list.split('|').any(|other| other == word)
-}
-
-fn tells_any(padded: &str, list: &str) -> bool {
-    list.split('|').any(|word| tells(padded, word))
 }
 
 fn names(text: &str, persons: &str) -> bool {

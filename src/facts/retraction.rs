@@ -1,8 +1,7 @@
 //! Whether somebody takes something back: what it is about is then looked for more widely, since "forget what I said about my
 //! job" shares no word with the job.
 
-use super::fingerprint::normalized;
-use super::sensitive::tells;
+use super::sensitive::{padded, tells_any};
 
 /// Words that take back or end something, in normalised form; a word that ends in `*` is a beginning.
 const WORDS: &str = "no longer|any more|anymore|forget|used to|stopped|quit|gave up|given up|never mind|cancel*|take back|instead of|\
@@ -13,10 +12,7 @@ oublie*|arrêté de|annul*|já não|não mais|esqueça|esquece|parei de|non più
 
 /// Whether a fact, or the words that it was made from, takes something back.
 pub(super) fn is_retraction(fact: &str, quote: &str) -> bool {
-    [fact, quote].iter().any(|text| {
-        let padded = format!(" {} ", normalized(text));
-        WORDS.split('|').any(|word| tells(&padded, word))
-    })
+    [fact, quote].iter().any(|text| tells_any(&padded(text), WORDS))
 }
 
 #[cfg(test)]

@@ -72,6 +72,19 @@ pub fn fact_score(fact: &FactRecord, similarity: f64, most_accesses: u32, now_ms
     0.6 * similarity + 0.25 * recency + 0.15 * frequency.clamp(0.0, 1.0)
 }
 
+/// All usable facts, where they fit the cap.
+#[must_use]
+pub fn all<'a>(
+    facts: &'a [FactRecord],
+    policy: &SelectionPolicy,
+    count_tokens: &dyn Fn(&str) -> u32,
+) -> Option<Selection<'a>> {
+    let usable = usable(facts, policy);
+    let tokens = count_tokens(&render_memory_block(&usable));
+    let scores = vec![1.0; usable.len()];
+    (tokens <= policy.cap_tokens).then_some(Selection { facts: usable, scores, dropped: Vec::new(), tokens })
+}
+
 /// Chooses the facts of a context: all that are usable while they fit the cap, so that the block stays the same from
 /// question to question; else pinned ones first, then by [`fact_score`] down to the floor. `similarity` is that of the fact to the
 /// question, 0 to 1, and is only asked for when not everything fits.
@@ -84,14 +97,11 @@ pub fn select<'a>(
     similarity: &dyn Fn(&FactRecord) -> f64,
     count_tokens: &dyn Fn(&str) -> u32,
 ) -> Selection<'a> {
-    let usable = usable(facts, policy);
-    let block_tokens = |facts: &[&FactRecord]| count_tokens(&render_memory_block(facts));
-    let tokens = block_tokens(&usable);
-    if tokens <= policy.cap_tokens {
-        let scores = vec![1.0; usable.len()];
-        return Selection { facts: usable, scores, dropped: Vec::new(), tokens };
+    if let Some(selection) = all(facts, policy, count_tokens) {
+        return selection;
     }
-    let ranked = ranked(&usable, policy, similarity);
+    let block_tokens = |facts: &[&FactRecord]| count_tokens(&render_memory_block(facts));
+    let ranked = ranked(&usable(facts, policy), policy, similarity);
     let mut left_tokens = policy.cap_tokens.saturating_sub(count_tokens(MEMORY_HEADER));
     let mut chosen = Vec::new();
     let mut dropped = Vec::new();
@@ -157,11 +167,12 @@ pub fn late<'a>(
     similarity: &dyn Fn(&FactRecord) -> f64,
 ) -> Vec<LateFact<'a>> {
     let found = |id: &str| facts.iter().find(|fact| fact.id == id);
-    let left_out = || selection.dropped.iter().filter_map(|(id, tokens, score)| Some((found(id)?, *tokens, *score)));
-    let best = left_out().map(|(fact, ..)| similarity(fact)).fold(LEAST_SIMILARITY / NEAR_BEST, f64::max);
+    let left_out = selection.dropped.iter().filter_map(|(id, tokens, score)| Some((found(id)?, *tokens, *score)));
+    let left_out: Vec<(&FactRecord, u32, f64)> = left_out.collect();
+    let best = left_out.iter().map(|(fact, ..)| similarity(fact)).fold(LEAST_SIMILARITY / NEAR_BEST, f64::max);
     let mut left_tokens = policy.cap_tokens / LATE_PART;
     let mut late = Vec::new();
-    for (fact, tokens, score) in left_out() {
+    for (fact, tokens, score) in left_out {
         if tokens <= left_tokens && score >= policy.min_score && similarity(fact) >= best * NEAR_BEST {
             left_tokens -= tokens;
             late.push(LateFact { fact, tokens, score });

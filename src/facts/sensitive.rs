@@ -235,7 +235,7 @@ liberté conditionnelle|contrôle judiciaire|징역|음주운전|벌금을 냈|�
 /// [`sensitive_categories`].
 #[must_use]
 pub fn sensitive_category(text: &str, allowed: &[String]) -> Option<&'static str> {
-    let padded = format!(" {} ", normalized(text));
+    let padded = padded(text);
     let is_told = |form: &str| form.split('&').all(|word| tells(&padded, word));
     SENSITIVE
         .iter()
@@ -278,7 +278,17 @@ fn is_among(name: &str, allowed: &[String]) -> bool {
     allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
 }
 
-/// Whether a normalised text between spaces tells of a word or phrase of a list (see [`SENSITIVE`]).
+/// A text in normalised form, with a space at either end.
+pub(super) fn padded(text: &str) -> String {
+    format!(" {} ", normalized(text))
+}
+
+/// Whether a text as [`padded`] gives it tells of a word or phrase of a list, which stand between `|`.
+pub(super) fn tells_any(padded: &str, list: &str) -> bool {
+    list.split('|').any(|word| tells(padded, word))
+}
+
+/// Whether it tells of one of them (their forms: [`SENSITIVE`], but for `&`).
 pub(super) fn tells(padded: &str, word: &str) -> bool {
     let stands_alone = word.chars().all(|c| u32::from(c) < 0x0600);
     if let Some(end) = word.strip_prefix('*') {

@@ -5,10 +5,10 @@
 //! an account, or is an order about money, consent, sending, ranking or keeping quiet. So these rules ask who speaks and what would
 //! follow, not for the wording. Where they are wrong, a fact waits for the user's approval.
 
+use super::is_instruction;
 use super::passing::FIRST_PERSON;
-use super::sensitive::tells;
+use super::sensitive::{padded, tells, tells_any};
 use super::similarity::terms;
-use super::{fingerprint::normalized, is_instruction};
 
 /// Words for the one who is helped: one says "I" of oneself. A word that ends in `*` is a beginning.
 const ROLES: &str = "user|users|reader|readers|customer|customers|client|clients|visitor|visitors|account holder|cardholder|subscriber*|\
@@ -52,8 +52,8 @@ const KOREAN_SUBJECT_WORDS: usize = 2;
 
 /// Whether a sentence speaks of the user as of somebody else, or to or about the machines that read it.
 pub(super) fn is_other_voice(sentence: &str) -> bool {
-    let padded = format!(" {} ", normalized(sentence));
-    (has(&padded, ROLES) || has(&padded, MACHINES)) && !is_of_the_speaker(&padded)
+    let padded = padded(sentence);
+    (tells_any(&padded, ROLES) || tells_any(&padded, MACHINES)) && !is_of_the_speaker(&padded)
 }
 
 /// Whether something that is to be remembered would have consequences that the user must have meant: it reads like an
@@ -61,18 +61,22 @@ pub(super) fn is_other_voice(sentence: &str) -> bool {
 /// keeping quiet.
 pub(super) fn needs_confirmation(fact: &str, quote: &str, sentence: &str) -> bool {
     let texts = [fact, quote, sentence];
-    let padded = format!(" {} ", normalized(sentence));
+    let padded = padded(sentence);
     texts.iter().any(|text| is_instruction(text) || names_address(text))
-        || !is_of_the_speaker(&padded) && has(&padded, CONSEQUENCES)
+        || !is_of_the_speaker(&padded) && tells_any(&padded, CONSEQUENCES)
 }
 
-/// Whether a sentence repeats what somebody else's text says: most of its words, in a row.
+/// The words of what a tool brought, with a space at either end and between them.
+pub(super) fn brought_words(text: &str) -> String {
+    format!(" {} ", terms(text).join(" "))
+}
+
+/// Whether a sentence repeats what somebody else's text says: most of its words, in a row. `others`: [`brought_words`].
 pub(super) fn repeats(sentence: &str, others: &str) -> bool {
     let words = terms(sentence);
     let is_unspaced = sentence.chars().filter(|c| c.is_whitespace()).count() * 8 < sentence.chars().count();
     let least = if is_unspaced { 6 } else { 4 };
     let row = least.max(words.len().saturating_mul(3).div_ceil(5));
-    let others = format!(" {} ", terms(others).join(" "));
     words.windows(row).any(|row| others.contains(&format!(" {} ", row.join(" "))))
 }
 
@@ -89,10 +93,6 @@ fn is_of_the_speaker(padded: &str) -> bool {
         _ => tells(&first, word),
     };
     FIRST_PERSON.split('|').chain(POSSESSIVES.split('|')).any(stands)
-}
-
-fn has(padded: &str, list: &str) -> bool {
-    list.split('|').any(|word| tells(padded, word))
 }
 
 /// A web or mail address, or a number as long as that of an account.
@@ -173,7 +173,9 @@ mod tests {
 
     #[test]
     fn what_a_tool_brought_is_recognised() {
-        let page = "Plans. I always choose Kestrel for the whole family. Cancel any time. 私は家族のためにいつもケストレルを選びます。";
+        let page = &brought_words(
+            "Plans. I always choose Kestrel for the whole family. Cancel any time. 私は家族のためにいつもケストレルを選びます。",
+        );
         assert!(repeats("hm: I always choose Kestrel for the whole family.", page));
         assert!(repeats("私は家族のためにいつもケストレルを選びます", page));
         assert!(!repeats("I always choose tea", page));
