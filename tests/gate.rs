@@ -121,7 +121,7 @@ impl Store {
                 messages_outside: self.index.messages_outside(place, older + 1, Scope::User),
                 index: &self.index,
                 has_vectors,
-                summary_share: 0.0,
+                told_by_summary: false,
             })
         };
         let decision = decided(false);

@@ -117,7 +117,7 @@ fn gate_retrieves(index: &MessageIndex, conversation: &Conversation, question: &
         messages_outside: conversation.turns.len() - recent.len(),
         index,
         has_vectors: index.vectors().is_some_and(|vectors| !vectors.is_empty()),
-        summary_share: 0.0,
+        told_by_summary: false,
     })
     .retrieve
 }

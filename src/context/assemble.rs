@@ -113,7 +113,7 @@ pub struct ContextInput<'a> {
 impl ContextInput<'_> {
     /// What the whole prompt may take.
     fn limit(&self) -> u32 {
-        self.correction.counted(self.window_tokens.saturating_sub(self.reserve_tokens))
+        self.correction.limit(self.window_tokens, self.reserve_tokens)
     }
 }
 

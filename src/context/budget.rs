@@ -51,7 +51,7 @@ impl Room {
     /// `budget_infeasible` when the system text and the question alone do not fit `window - reserve`.
     pub fn divide(demand: Demand, policy: &BudgetPolicy) -> Result<Self> {
         let Demand { window_tokens, reserve_tokens, system_tokens, question_tokens, correction } = demand;
-        let limit = correction.counted(window_tokens.saturating_sub(reserve_tokens));
+        let limit = correction.limit(window_tokens, reserve_tokens);
         let fixed = system_tokens.saturating_add(question_tokens);
         if limit == 0 || fixed > limit {
             return Err(Error::new(

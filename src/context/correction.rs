@@ -28,12 +28,6 @@ const FIRST_RATIOS: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Correction(u32);
 
-impl Default for Correction {
-    fn default() -> Self {
-        Self::NONE
-    }
-}
-
 impl Correction {
     /// What is counted is billed.
     pub const NONE: Self = Self(ONE);
@@ -60,6 +54,12 @@ impl Correction {
     #[must_use]
     pub fn counted(self, billed: u32) -> u32 {
         narrow(u64::from(billed) * u64::from(ONE) / u64::from(self.0))
+    }
+
+    /// What a prompt may take, counted, in a window of which `reserve_tokens` are kept for the answer, both in billed tokens.
+    #[must_use]
+    pub fn limit(self, window_tokens: u32, reserve_tokens: u32) -> u32 {
+        self.counted(window_tokens.saturating_sub(reserve_tokens))
     }
 
     /// The tokens that `counted` ones are billed as, rounded up.

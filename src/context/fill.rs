@@ -29,10 +29,9 @@ pub(super) struct Filled {
 
 /// Takes facts in the order given, while they fit; with the tokens that they take.
 pub(super) fn fill_facts(filled: &mut Filled, facts: &[EvidenceFact], room: u32, counter: &dyn TokenCounter) -> u32 {
-    let head = counter.count(LATE_MEMORY_HEADER) + JOINING_TOKENS;
-    let mut used = head;
-    for fact in facts.iter().filter(|fact| fact.tokens <= room) {
-        if used + fact.tokens <= room {
+    let mut used = counter.count(LATE_MEMORY_HEADER) + JOINING_TOKENS;
+    for fact in facts {
+        if used.saturating_add(fact.tokens) <= room {
             used += fact.tokens;
             filled.facts.push(fact.clone());
         }

@@ -167,8 +167,7 @@ impl Engine {
             + overhead.per_message_tokens
             + overhead.per_request_tokens
             + tools_tokens;
-        let room_tokens =
-            correction.counted(window_tokens.saturating_sub(reserve_tokens)).saturating_sub(system_tokens);
+        let room_tokens = correction.limit(window_tokens, reserve_tokens).saturating_sub(system_tokens);
         let question_tokens = self.question_tokens(&newest, target, room_tokens)?;
         let demand = Demand { window_tokens, reserve_tokens, system_tokens, question_tokens, correction };
         let room = Room::divide(demand, &budget)?;
@@ -406,12 +405,15 @@ impl Engine {
         if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
             self.load_all().await?;
         }
-        let (shown, mut decision) = self.gate(request, newest, recent, 0.0)?;
+        let (shown, mut decision) = self.gate(request, newest, recent, false)?;
+        let mut told = None;
         if decision.reasons == ["no_older_match"] {
             // A summary says in its own words what was said.
             let is_alone = retrieval.scope == Scope::Conversation;
-            let told = self.told_by_summary(id, is_alone, &newest.text).await?;
-            (_, decision) = self.gate(request, newest, recent, told)?;
+            told = self.told_by_summary(id, is_alone, &newest.text).await?;
+            if told.is_some() {
+                (_, decision) = self.gate(request, newest, recent, true)?;
+            }
         }
         if !decision.retrieve {
             return Ok((None, decision));
@@ -435,7 +437,7 @@ impl Engine {
             checks: &[],
         };
         let mut evidence = self.find_evidence(search.clone()).await?;
-        self.descend(id, search, &mut evidence).await?;
+        self.descend(id, told, search, &mut evidence).await?;
         Ok((Some(evidence), decision))
     }
 
@@ -445,7 +447,7 @@ impl Engine {
         request: &ContextRequest,
         newest: &Newest,
         recent: &Recent,
-        summary_share: f32,
+        told_by_summary: bool,
     ) -> Result<(Vec<u32>, Decision)> {
         let id = request.conversation_id.as_str();
         let retrieval = &self.options.policy.retrieval;
@@ -474,7 +476,7 @@ impl Engine {
             messages_outside: state.index.messages_outside(conversation.number, recent.first_seq, retrieval.scope),
             index: &state.index,
             has_vectors: compares_vectors && state.index.vectors().is_some_and(|vectors| !vectors.is_empty()),
-            summary_share,
+            told_by_summary,
         });
         Ok((shown, decision))
     }

@@ -2,6 +2,7 @@
 //! messages that it was made of.
 
 use super::Engine;
+use super::projects::is_of_project;
 use super::recall::{Evidence, EvidenceRequest, RecallFilter};
 use super::state::{Conversation, State};
 use super::topics::Nodes;
@@ -22,18 +23,30 @@ const NEAR_BEST: f64 = 0.5;
 /// Most other conversations of the project whose summaries are looked through, the last used ones.
 const MOST_OTHERS: usize = 8;
 
+/// A sentence of a summary, and the conversation whose summary it is.
+pub(super) type Told = (String, Landing);
+
 impl Engine {
     /// Adds to what was found for a question of a conversation the messages that a summary leads to, its own or one of another
     /// conversation of its project: down the tree to the node, and the sentence in it, that say most about the question, and
-    /// from its words to the messages of the node.
-    pub(super) async fn descend(&self, id: &str, request: EvidenceRequest<'_>, evidence: &mut Evidence) -> Result<()> {
+    /// from its words to the messages of the node. `told`: what [`Self::told_by_summary`] found already.
+    pub(super) async fn descend(
+        &self,
+        id: &str,
+        told: Option<Told>,
+        request: EvidenceRequest<'_>,
+        evidence: &mut Evidence,
+    ) -> Result<()> {
         let relevance = Relevance::new(&self.state.borrow().index, request.text);
         let most = relevance.most();
         let found = evidence.best_text(&|text| relevance.of(text));
         if most <= 0.0 || found >= most * FOUND {
             return Ok(());
         }
-        let best = self.landing(id, request.only.is_some(), &relevance).await?;
+        let best = match told {
+            Some(told) => Some(told),
+            None => self.landing(id, request.only.is_some(), &relevance).await?,
+        };
         let is_worth_it = |landing: &Landing| landing.relevance >= most * LEAST_TOLD && landing.relevance > found;
         let Some((id, landing)) = best.filter(|(_, landing)| is_worth_it(landing)) else { return Ok(()) };
         let (from, to) = (Some(landing.first_seq), Some(landing.last_seq));
@@ -55,17 +68,17 @@ impl Engine {
         Ok(())
     }
 
-    /// How much of a question one sentence of the summaries that [`Self::descend`] looks through says, 0 to 1.
-    pub(super) async fn told_by_summary(&self, id: &str, is_alone: bool, question: &str) -> Result<f32> {
+    /// Of the summaries that [`Self::descend`] looks through, the sentence that is about the same thing as a question.
+    pub(super) async fn told_by_summary(&self, id: &str, is_alone: bool, question: &str) -> Result<Option<Told>> {
         let relevance = Relevance::new(&self.state.borrow().index, question);
-        let told = self.landing(id, is_alone, &relevance).await?.map_or(0.0, |(_, landing)| landing.relevance);
-        Ok(told / relevance.most().max(f32::MIN_POSITIVE))
+        let told = self.landing(id, is_alone, &relevance).await?;
+        Ok(told.filter(|(_, landing)| landing.relevance >= relevance.most() * LEAST_TOLD))
     }
 
     /// The sentence that says most, and the conversation in whose summary it stands; of equals this one's.
-    async fn landing(&self, id: &str, is_alone: bool, relevance: &Relevance) -> Result<Option<(String, Landing)>> {
+    async fn landing(&self, id: &str, is_alone: bool, relevance: &Relevance) -> Result<Option<Told>> {
         let summarized = summarized(&self.state.borrow(), id, is_alone);
-        let mut best: Option<(String, Landing)> = None;
+        let mut best: Option<Told> = None;
         for id in summarized {
             let Nodes { chunks, topics, .. } = self.nodes_in_force(&id).await?;
             let landing = summary::descend(chunks.iter().chain(&topics), &|sentence| relevance.of(sentence));
@@ -83,11 +96,7 @@ fn summarized(state: &State, id: &str, is_alone: bool) -> Vec<String> {
     let Some(own) = state.conversation(id) else { return Vec::new() };
     let project_id = own.stored.value.project_id.as_deref().filter(|_| !is_alone);
     let is_other = |one: &Conversation| {
-        let record = &one.stored.value;
-        one.number != own.number
-            && record.is_shared()
-            && project_id.is_some()
-            && record.project_id.as_deref() == project_id
+        one.number != own.number && project_id.is_some_and(|project_id| is_of_project(one, project_id))
     };
     let mut others: Vec<&Conversation> =
         state.conversations.values().map(|one| &**one).filter(|one| is_other(one)).collect();

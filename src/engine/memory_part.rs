@@ -83,9 +83,10 @@ impl Engine {
         let count = |text: &str| counter.count(text);
         let min_score = self.options.policy.facts.min_score;
         let policy = SelectionPolicy::new(cap, min_score, self.now_ms());
-        let mut selection = facts::select(&existing, &policy, &|_| 0.0, &count);
         let mut part = MemoryPart::default();
-        if !selection.dropped.is_empty() {
+        if let Some(selection) = facts::all(&existing, &policy, &count) {
+            part.section = memory_section(&selection, cap, min_score, &count);
+        } else {
             part.vector = self.question_vector(question, is_local, &existing).await;
             let cosines = self.cosines_of(part.vector.as_deref(), &existing);
             let all: Vec<&FactRecord> = existing.iter().collect();
@@ -94,14 +95,14 @@ impl Engine {
             let relevance = |fact: &FactRecord| relevances.get(fact.id.as_str()).copied().unwrap_or_default();
             let summary_version = self.summary_version(conversation_id);
             let kept = self.kept_facts(conversation_id, summary_version, is_remote);
-            selection = kept
+            let mut selection = kept
                 .and_then(|kept| facts::keep(&existing, &kept.facts, &policy, &relevance, &count))
                 .unwrap_or_else(|| facts::select(&existing, &policy, &relevance, &count));
             part.late = facts::late(&existing, &mut selection, &policy, &relevance).iter().map(late_fact).collect();
             let facts = selection.facts.iter().map(|fact| (fact.id.clone(), fact.updated_at)).collect();
             self.keep_facts(conversation_id, KeptFacts { facts, summary_version, is_remote });
+            part.section = memory_section(&selection, cap, min_score, &count);
         }
-        part.section = memory_section(&selection, cap, min_score, &count);
         part
     }
 

@@ -75,7 +75,7 @@ pub(super) fn sources_hash(mut names: Vec<String>) -> Option<String> {
     (names.len() >= FEWEST_EPISODES).then(|| content_hash(&names.join("\n")))
 }
 
-fn is_of_project(conversation: &Conversation, project_id: &str) -> bool {
+pub(super) fn is_of_project(conversation: &Conversation, project_id: &str) -> bool {
     let record = &conversation.stored.value;
     record.is_shared() && record.project_id.as_deref() == Some(project_id)
 }

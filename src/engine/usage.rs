@@ -59,7 +59,7 @@ impl FromFields for UsageReport {
     fn from_fields(fields: &mut Fields) -> Self {
         Self {
             conversation_id: fields.take("conversationId"),
-            name: ModelName { provider: fields.take("provider"), model: fields.take("model") },
+            name: ModelName::from_fields(fields),
             input_tokens: fields.take("inputTokens"),
             output_tokens: fields.take("outputTokens"),
             cached_tokens: fields.take("cachedTokens"),

@@ -49,9 +49,9 @@ pub struct GateRequest<'a> {
     pub index: &'a MessageIndex,
     /// Messages are compared by vectors too: that no message has a word of the question does not say that none is like it.
     pub has_vectors: bool,
-    /// How much of the question one sentence of the summary says, by rarity of words, 0 to 1: it may lead to messages that
-    /// have other words.
-    pub summary_share: f32,
+    /// One sentence of a summary that is looked through, of this conversation or of another one of its project, tells of it:
+    /// it leads to messages that may have other words.
+    pub told_by_summary: bool,
 }
 
 /// Whether to retrieve, and why.
@@ -129,18 +129,15 @@ const LARGE_LEAD_WORDS: f32 = 1.9;
 /// A question of so few words that points at something points at the last answer.
 const FEW_WORDS: f32 = 2.0;
 /// Of a question that nothing speaks for one older message has so much, by rarity of words, or a search by words finds
-/// nothing that is worth its room; of one about the user's own things this much.
+/// nothing that is worth its room; so it is with one about the user's own things.
 const PART_KNOWN: f32 = 0.2;
-const LITTLE_KNOWN: f32 = 0.2;
-/// Of either so much is enough where it has a word that the recent window has not.
+/// So much is enough where it has a word that the recent window has not.
 const LEADING_KNOWN: f32 = 0.14;
 /// The same in a script without spaces, of which each word brings pieces that no message has.
 const UNSPACED_KNOWN: f32 = 0.1;
 /// Where no older message has a word of its own, and the recent window has more of the question by rarity, and this much, it
 /// is about what is talked of.
 const LEAST_SHOWN: f32 = 0.2;
-/// A sentence of the summary that says so much of a question is about the same thing.
-const TOLD_BY_SUMMARY: f32 = 0.5;
 /// Certainty where all that speaks for it is one word of an older message.
 const BY_ONE_WORD: f64 = 0.5;
 /// Decides.
@@ -224,16 +221,17 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
     let speaks_for = !reasons.is_empty();
     // What only words are compared for and no message has is not there; what the user's advice or text depends on is told
     // in other words, and is looked for all the same.
-    let finds_nothing = !request.has_vectors && request.summary_share < TOLD_BY_SUMMARY;
-    let (part_known, little_known) = match question.is_unspaced {
-        true => (UNSPACED_KNOWN, UNSPACED_KNOWN),
-        false if overlap.lead >= LEAD_WORDS => (LEADING_KNOWN, LEADING_KNOWN),
-        false => (PART_KNOWN, LITTLE_KNOWN),
+    let finds_nothing = !request.has_vectors && !request.told_by_summary;
+    let least_known = match question.is_unspaced {
+        true => UNSPACED_KNOWN,
+        false if overlap.lead >= LEAD_WORDS => LEADING_KNOWN,
+        false => PART_KNOWN,
     };
+    let knows_little = overlap.known < least_known;
     let is_lookup = reasons == ["personal"] && !question.asks_for_user && !request.names_speaker(&question);
     let certainty = match () {
         () if !speaks_for => 0.0,
-        () if is_lookup && overlap.known < little_known => BY_ONE_WORD,
+        () if is_lookup && knows_little => BY_ONE_WORD,
         () if reasons == ["older_match"] && !question.is_unspaced && overlap.lead < LARGE_LEAD_WORDS => BY_ONE_WORD,
         () => 1.0,
     };
@@ -241,7 +239,7 @@ pub fn decide(request: &GateRequest<'_>) -> Decision {
     if let Some(reason) = reason_against.filter(|_| !speaks_for && !is_tried) {
         return skip(reason);
     }
-    if finds_nothing && (!speaks_for && overlap.known < part_known || is_lookup && overlap.known < little_known) {
+    if finds_nothing && knows_little && (!speaks_for || is_lookup) {
         return skip("no_older_match");
     }
     reasons.extend(chosen(&[
@@ -314,16 +312,16 @@ mod tests {
         recent_texts: &[&str],
         messages_outside: usize,
     ) -> Decision {
-        decide_beside(question, choice, recent_texts, messages_outside, (true, 0.0))
+        decide_beside(question, choice, recent_texts, messages_outside, (true, false))
     }
 
-    /// With vectors or without, and a summary that says this share of the question.
+    /// With vectors or without, and a summary that tells of the question or does not.
     fn decide_beside(
         question: &str,
         choice: RetrievalChoice,
         recent_texts: &[&str],
         messages_outside: usize,
-        (has_vectors, summary_share): (bool, f32),
+        (has_vectors, told_by_summary): (bool, bool),
     ) -> Decision {
         let (index, recent) = index(recent_texts);
         let admits = |conversation: u32, _: Seq| conversation == 1;
@@ -335,7 +333,7 @@ mod tests {
             admits: &admits,
             index: &index,
             has_vectors,
-            summary_share,
+            told_by_summary,
         })
     }
 
@@ -426,21 +424,21 @@ mod tests {
 
     #[test]
     fn words_that_no_message_has_are_not_searched_for_by_words() {
-        let by_words = |question: &str, summary_share: f32| {
-            decide_beside(question, RetrievalChoice::Auto, RECENT, 2, (false, summary_share))
+        let by_words = |question: &str, told_by_summary: bool| {
+            decide_beside(question, RetrievalChoice::Auto, RECENT, 2, (false, told_by_summary))
         };
         for question in
             ["Which database is it?", "Was there a food allergy?", "Where is the wedding venue?", "예식장이 어디야?"]
         {
-            assert_eq!(by_words(question, 0.0).reasons, ["no_older_match"], "{question}");
-            assert!(by_words(question, 0.6).retrieve, "the summary speaks of it: {question}");
+            assert_eq!(by_words(question, false).reasons, ["no_older_match"], "{question}");
+            assert!(by_words(question, true).retrieve, "the summary speaks of it: {question}");
             assert!(ask(question).retrieve, "vectors may find what has other words: {question}");
         }
-        assert_eq!(by_words("What is my blood type?", 0.0).reasons, ["no_older_match"]);
+        assert_eq!(by_words("What is my blood type?", false).reasons, ["no_older_match"]);
         // What somebody has told may decide, in other words.
-        assert_eq!(by_words("Suggest a dinner for tonight", 0.0).reasons, ["personal"]);
-        assert!(by_words("Do you remember the wedding venue?", 0.0).retrieve);
-        assert!(by_words("Which port does the gateway use?", 0.0).retrieve);
+        assert_eq!(by_words("Suggest a dinner for tonight", false).reasons, ["personal"]);
+        assert!(by_words("Do you remember the wedding venue?", false).retrieve);
+        assert!(by_words("Which port does the gateway use?", false).retrieve);
     }
 
     #[test]
@@ -504,7 +502,7 @@ mod tests {
                 admits: &admits,
                 index: &index,
                 has_vectors: true,
-                summary_share: 0.0,
+                told_by_summary: false,
             })
         };
         assert_eq!(ask_about(Some("Melanie")).reasons, ["personal"]);
