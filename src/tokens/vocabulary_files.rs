@@ -1,16 +1,18 @@
 //! Writes the vocabulary files that the package ships: `o200k_base.bin` and `cl100k_base.bin`.
 //!
-//! `cargo run --release --features tiktoken --example vocabulary -- <folder>`
+//! `cargo run -p throughline-tokens --features tiktoken -- <folder>`
+//!
+//! A program of this crate, and no example of the engine's: so the engine need not be compiled for it.
 
 #![allow(clippy::print_stdout, reason = "a command that reports what it wrote")]
 
 use std::error::Error;
 use std::path::PathBuf;
-use throughline::tokens::{BytePairEncoder, Encoding, vocabulary_asset};
+use throughline_tokens::{BytePairEncoder, Encoding, vocabulary_asset};
 
 /// The version that is built in, from the lock file: a dependency cannot be asked for its version.
 fn source() -> Option<String> {
-    let mut lines = include_str!("../Cargo.lock").lines();
+    let mut lines = include_str!("../../Cargo.lock").lines();
     lines.find(|line| *line == "name = \"tiktoken-rs\"")?;
     let version = lines.next()?.strip_prefix("version = \"")?.strip_suffix('"')?;
     Some(format!("tiktoken-rs {version}"))
