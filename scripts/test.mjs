@@ -100,7 +100,7 @@ async function testIntegrations() {
 async function testPostgres() {
   await build();
   await setUpPostgres();
-  await nodeTests("tests/postgres", {}, (name) => name === "quick.test.mjs");
+  await nodeTests("tests/postgres", {}, (name) => name.startsWith("quick"));
   await ensureWasmBindgen();
   await counted("cargo", ["test", "--target", WASM_TARGET, "--features", "wasm", "--test", "store_external"], {
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: "wasm-bindgen-test-runner",

@@ -4,13 +4,16 @@ import { MemoryError } from "../errors.js";
 import { externalStorage } from "../external-storage.js";
 import type { ExternalStorage } from "../types.js";
 import { Database } from "./postgres/database.js";
+import { DueUsers } from "./postgres/due-users.js";
 import { Leases } from "./postgres/leases.js";
 import { hasVectors, layoutOf, migrate } from "./postgres/migrate.js";
 import { MIGRATIONS } from "./postgres/migrations.js";
 import { Notices } from "./postgres/notices.js";
 import { makePool, type PostgresPool } from "./postgres/pool.js";
 import { PostgresRecords } from "./postgres/records.js";
+import { JobRunner, type JobOptions, type JobReport } from "./postgres/run-jobs.js";
 
+export type { JobReport, WorkedMemory } from "./postgres/run-jobs.js";
 export type { PostgresClient, PostgresPool } from "./postgres/pool.js";
 
 /** Which database, and how it is reached: one of `pool` and `connectionString`. */
@@ -51,6 +54,18 @@ export interface PostgresStorage extends ExternalStorage {
   end(): Promise<void>;
 }
 
+/** What this package asks of a storage that {@link postgresStorage} made. */
+interface QueuedStorage extends PostgresStorage {
+  /** @internal */
+  readonly dueUsers?: () => DueUsers;
+}
+
+/** Options of {@link runJobs}. */
+export interface RunJobsOptions extends JobOptions {
+  /** Where the users are. */
+  storage: PostgresStorage;
+}
+
 /**
  * PostgreSQL 13 or later as the storage of any number of users, in any number of processes, for `createMemory` on a
  * server. What may be read and written of whom is up to the app: it names the user.
@@ -68,16 +83,18 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
   const leases = new Leases(database, sql);
   const notices = notifications ? new Notices(database) : undefined;
   let ready: Promise<boolean> | undefined;
+  /** Whether vectors are kept as pgvector has them, once the tables are there. */
+  const prepared = (): Promise<boolean> =>
+    (ready ??= (mayMigrate ? migrate(database, sql) : requireLayout(database, sql)).then(() => hasVectors(database, sql)).catch((error: unknown) => {
+      ready = undefined;
+      throw error;
+    }));
   const storage = externalStorage({
     name: `postgres:${schema}`,
     durable: true,
     open: async (userId) => {
       if (userId.includes("\0")) throw new MemoryError("invalid_config", "Option userId: PostgreSQL holds no text with U+0000.");
-      ready ??= (mayMigrate ? migrate(database, sql) : requireLayout(database, sql)).then(() => hasVectors(database, sql)).catch((error: unknown) => {
-        ready = undefined;
-        throw error;
-      });
-      return PostgresRecords.open(database, { schema: sql, hasVectors: await ready }, userId);
+      return PostgresRecords.open(database, { schema: sql, hasVectors: await prepared() }, userId);
     },
     tryLock: (userId, lock) => leases.take(userId, lock),
     ...(notices !== undefined && { channel: (name) => notices.open(name) }),
@@ -86,7 +103,26 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
     notices?.close();
     if (options.pool === undefined) await database.end();
   };
-  return Object.assign(storage, { end });
+  const dueUsers = (): DueUsers => new DueUsers(() => prepared().then(() => database), sql);
+  return Object.assign(storage, { end, dueUsers });
+}
+
+/**
+ * Does the background work of every user of a storage: a process that runs this needs no request of a user. Any number of processes
+ * may: a user is in one at a time, and the users of one that was killed go to the others after 20 seconds.
+ *
+ * ```ts
+ * const storage = postgresStorage({ connectionString: process.env.DATABASE_URL });
+ * await runJobs({ storage, memoryFor: (userId) => createMemory({ userId, storage, languageModel, embedder }) });
+ * ```
+ *
+ * @returns Once `signal` is aborted or, with `once`, no user is due: what was done.
+ * @throws `invalid_config` naming the option; what the database refuses for good, and with `once` whatever keeps it from being asked.
+ */
+export async function runJobs(options: RunJobsOptions): Promise<JobReport> {
+  const dueUsers = (options?.storage as QueuedStorage | undefined)?.dueUsers;
+  if (typeof dueUsers !== "function") throw new MemoryError("invalid_config", "runJobs: option storage must be one that postgresStorage made.");
+  return new JobRunner(dueUsers(), options).run();
 }
 
 /**

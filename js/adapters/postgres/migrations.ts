@@ -3,6 +3,7 @@
  * (tests/postgres/releases has one of each).
  */
 
+import { dueUsers } from "./due-users-step.js";
 import { recordStore } from "./record-store.js";
 
 /** Names as they are written in SQL, quoted. */
@@ -14,4 +15,4 @@ export interface MigrationNames {
 }
 
 /** SQL of each step, the first one's number being 1. `$step$` must not occur in it. */
-export const MIGRATIONS: readonly ((names: MigrationNames) => string)[] = [recordStore];
+export const MIGRATIONS: readonly ((names: MigrationNames) => string)[] = [recordStore, dueUsers];
