@@ -1,7 +1,7 @@
 // `npm run test:postgres`: the store over PostgreSQL with a real server, which the tests start in a folder of its own and stop.
 // Of the server only its programs are needed, of any version from 13; where pgvector is installed too, vectors are tested as its.
 
-import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "./build.mjs";
@@ -43,7 +43,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
     await build();
     await setUpPostgres();
     await ensureServer();
-    const files = ["quick.test.mjs", "server.test.mjs"].map((name) => join(FOLDER, name));
+    const files = readdirSync(join(ROOT, FOLDER)).filter((name) => name.endsWith(".test.mjs")).map((name) => join(FOLDER, name));
     await run(process.execPath, ["--test", "--test-reporter=spec", ...files]);
   });
 }

@@ -113,7 +113,8 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
  *
  * ```ts
  * const storage = postgresStorage({ connectionString: process.env.DATABASE_URL });
- * await runJobs({ storage, memoryFor: (userId) => createMemory({ userId, storage, languageModel, embedder }) });
+ * const languageModel = openAiLanguageModel({ baseUrl: "http://localhost:11434/v1", model: "qwen3:8b", contextWindow: 32_000 });
+ * await runJobs({ storage, memoryFor: (userId) => createMemory({ userId, storage, languageModel }) });
  * ```
  *
  * @returns Once `signal` is aborted or, with `once`, no user is due: what was done.

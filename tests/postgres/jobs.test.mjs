@@ -4,6 +4,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import pg from "pg";
 import { createMemory } from "throughline";
 import { postgresStorage } from "throughline/postgres";
 import { startServer } from "./server.mjs";
@@ -65,6 +66,27 @@ test("four workers do the work of 200 users, each user's once, though one of the
   for (const { user_id: userId, count, body } of facts) assert.ok(count === 1 && body.includes(`town ${userId.slice(5)}.`), `${userId}: ${count} ${body}`);
   const [vectors] = await server.asOwner("SELECT count(*)::int AS count, count(DISTINCT user_id)::int AS users FROM throughline.message_embeddings");
   assert.deepEqual(vectors, { count: 2 * USERS, users: USERS });
+  await storage.end();
+});
+
+test("users whom another worker is taking in this moment are left to it, without waiting", async () => {
+  const storage = postgresStorage({ connectionString: server.address() });
+  for (const user of ["ann", "bob", "cat"]) {
+    const memory = await createMemory({ userId: user, storage, tokenizer: "estimate" });
+    await memory.conversations.create();
+    await memory.close();
+  }
+  const pool = new pg.Pool({ connectionString: server.address(), statement_timeout: 5_000 });
+  const [one, other] = [await pool.connect(), await pool.connect()];
+  const take = async (client, most) => (await client.query("SELECT user_id FROM throughline.take_due_users(gen_random_uuid(), $1, 20, 0)", [most])).rows.map((row) => row.user_id);
+  await one.query("BEGIN");
+  const first = await take(one, 1);
+  const second = await take(other, 5);
+  await one.query("COMMIT");
+  assert.deepEqual([first.length, second.length, new Set([...first, ...second]).size], [1, 2, 3]);
+  one.release();
+  other.release();
+  await pool.end();
   await storage.end();
 });
 

@@ -200,28 +200,3 @@ test("the server of examples/ saves first, streams the model's answer, saves it,
   await close();
   model.close();
 });
-
-test("no call scans a table: each reads rows by their keys", async () => {
-  const { memory, close } = await open("scanned");
-  const { id } = await memory.conversations.create();
-  for (let batch = 0; batch < 10; batch += 1) {
-    await memory.append(id, Array.from({ length: 50 }, (_, number) => ({ role: "user", content: `Message ${batch * 50 + number} about port ${8000 + number}` })));
-  }
-  await memory.settled();
-  // Beside many others: of a table that is one user's, reading all is a scan.
-  for (const table of Object.values(TABLES)) {
-    const columns = table === "message_embeddings" ? "key, body, blob, embedding" : "key, body, blob";
-    await server.asOwner(`INSERT INTO throughline.${table} (user_id, ${columns}) SELECT 'other ' || n, ${columns} FROM throughline.${table}, generate_series(1, 30) AS n WHERE user_id = 'scanned'`);
-  }
-  await server.asOwner("ANALYZE");
-  await server.asOwner("SELECT pg_stat_reset()");
-  await memory.append(id, { role: "user", content: "One more." });
-  await memory.history(id, { from: 100, limit: 20 });
-  await memory.recall("port 8017");
-  await memory.buildContext({ conversationId: id, question: "Which port?", window: 8_000, reserve: 500 });
-  await memory.conversations.list({ limit: 5 });
-  await close();
-  await pause(1_200);
-  const scanned = await server.asOwner("SELECT relname, seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE schemaname = 'throughline' AND seq_tup_read > 0 AND n_live_tup > 20");
-  assert.deepEqual(scanned, []);
-});
