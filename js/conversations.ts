@@ -42,10 +42,11 @@ export class Conversations {
   /** Conversations, the one with the latest message first, page by page. */
   async list(options: ListConversations = {}): Promise<ConversationPage> {
     const request = requireOptions(options, "options");
-    return (await this.#session.call("listConversations", request, {
+    const page = (await this.#session.call("listConversations", request, {
       idempotent: true,
       signal: options.signal,
-    })) as ConversationPage;
+    })) as { items: Conversation[]; next: string | null };
+    return page.next === null ? { items: page.items } : { ...page, next: page.next };
   }
 
   /** Changes title, project or `remember`. Rejects with `not_found` where there is none of this id. */

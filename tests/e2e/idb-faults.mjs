@@ -177,7 +177,7 @@ function workload() {
     for (let before; ;) {
       const { items, next } = await memory.conversations.list({ limit: 100, ...(before === undefined ? {} : { before }) });
       for (const { id } of items) chats.add(id);
-      if (next === null || next === undefined) break;
+      if (next === undefined) break;
       before = next;
     }
     for (const { kind, chat, text, done, at, removal } of log) {

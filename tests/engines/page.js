@@ -152,7 +152,7 @@ async function contents(memory) {
       const { summarizedUntilSeq, version, text } = await memory.summary(id);
       kept[id] = { messages: entries.map(({ id: own, seq, message }) => [own, seq, message.content]), summarizedUntilSeq, version, summary: text };
     }
-    if (next === null || next === undefined) return kept;
+    if (next === undefined) return kept;
     before = next;
   }
 }
