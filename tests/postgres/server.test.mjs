@@ -3,15 +3,14 @@ import assert from "node:assert/strict";
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { createMemory } from "throughline";
 import { migratePostgres, postgresStorage } from "throughline/postgres";
 import { TABLES } from "../../dist/adapters/postgres/tables.js";
+import { sendAll, startModel } from "./model-server.mjs";
 import { startServer } from "./server.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -167,18 +166,8 @@ test("a statement that waits too long is cancelled on the server, and its connec
 });
 
 test("the server of examples/ saves first, streams the model's answer, saves it, and knows it in the next process", async () => {
-  const asked = [];
-  const model = createServer(async (request, response) => {
-    const { messages, stream } = JSON.parse(await text(request));
-    if (!stream) return response.end(JSON.stringify({ choices: [{ message: { role: "assistant", content: "{}" }, finish_reason: "stop" }] }));
-    // The others are summaries and facts.
-    if (messages[0].content === "You are terse.") asked.push(messages);
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const piece of ["Port ", "8471", "."]) response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: piece } }] })}\n\n`);
-    response.end(`data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`);
-  }).listen(0, "127.0.0.1");
-  await once(model, "listening");
-  const env = { ...process.env, DATABASE_URL: server.address(), MODEL_URL: `http://127.0.0.1:${model.address().port}/v1`, MODEL: "scripted", PORT: "0" };
+  const model = await startModel("You are terse.", (response) => sendAll(response, ["Port ", "8471", "."]));
+  const env = { ...process.env, DATABASE_URL: server.address(), MODEL_URL: model.url, MODEL: "scripted", PORT: "0" };
   // Where it finds the package as an app would.
   const file = fileURLToPath(new URL("node_modules/postgres-server.mjs", import.meta.url));
   copyFileSync(join(ROOT, "examples/postgres-server.mjs"), file);
@@ -194,7 +183,7 @@ test("the server of examples/ saves first, streams the model's answer, saves it,
   };
   assert.equal(await chat("Which port did we pick?"), "Port 8471.");
   assert.equal(await chat("And again?"), "Port 8471.");
-  assert.deepEqual(asked[1].slice(-3).map(({ content }) => content), ["Which port did we pick?", "Port 8471.", "And again?"]);
+  assert.deepEqual(model.asked[1].slice(-3).map(({ content }) => content), ["Which port did we pick?", "Port 8471.", "And again?"]);
   const { memory, close } = await open("example");
   assert.deepEqual((await memory.history("c1")).map(({ role }) => role), ["user", "assistant", "user", "assistant"]);
   await close();
