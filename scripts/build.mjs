@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { withOrderedNames } from "./function-order.mjs";
 import {
   ROOT, TOOLS, Stop, ensurePackages, ensureRust, ensureWasmBindgen, main, pinnedWasmBindgen, run, say, step, targetDirectory,
 } from "./toolchain.mjs";
@@ -16,7 +17,7 @@ const RUST_SOURCES = ["src", "Cargo.toml", "Cargo.lock", ".cargo"];
 const MADE_WITH_THE_ENGINE = ["engine-glue.js", "wasm-inline.js"];
 /** Folders of dist/ that hold no compiled code. */
 const DATA_FOLDERS = ["vocabularies", "inline"];
-const OWN_SCRIPTS = ["scripts/build.mjs", "scripts/toolchain.mjs"];
+const OWN_SCRIPTS = ["scripts/build.mjs", "scripts/function-order.mjs", "scripts/toolchain.mjs"];
 
 /** Brings dist/ up to date. */
 export async function build() {
@@ -67,15 +68,25 @@ function withoutLocalPaths(target) {
   return ["--config", `target.${target}.rustflags=${JSON.stringify(flags)}`];
 }
 
-/** wasm-opt, for size, with the features that the engine is built with. */
-export function optimise(from, to) {
+/** wasm-opt, for size: once more after the first time, in the order in which the functions pack best. */
+export async function optimise(from, to) {
+  const named = `${from}.named`;
+  await wasmOpt(from, named, ["-Oz", "-g"]);
+  writeFileSync(named, withOrderedNames(readFileSync(named)));
+  await wasmOpt(named, to, ["-Oz", "--reorder-functions-by-name", "--strip-debug", "--strip-producers"]);
+  rmSync(named);
+}
+
+/** wasm-opt with the features that the engine is built with. */
+function wasmOpt(from, to, passes) {
   return run(process.execPath, [
-    join(ROOT, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, "-Oz",
+    join(ROOT, "node_modules/binaryen/bin/wasm-opt"), from, "-o", to, ...passes,
+    // What has one caller stays a function: put into it, chains of async functions become one that packs worse.
+    "--one-caller-inline-max-function-size=100",
     // Nothing lies below 1024 but the far end of the stack: small offsets go into the loads and stores.
     "--low-memory-unused",
     "--enable-simd", "--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext",
     "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue",
-    "--strip-debug", "--strip-producers",
   ]);
 }
 
