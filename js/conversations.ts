@@ -1,4 +1,5 @@
-import { requireId, requireOptions } from "./arguments.js";
+import { requireGiven, requireId, requireOptions } from "./arguments.js";
+import { MemoryError } from "./errors.js";
 import type { Session } from "./session.js";
 import type {
   CallOptions,
@@ -35,13 +36,15 @@ export class Conversations {
 
   /** One conversation. Rejects with `not_found` where there is none of this id. */
   async get(id: string, options: CallOptions = {}): Promise<Conversation> {
-    const request = { id: requireId(id, "id"), ...requireOptions(options, "options") };
+    const request = { id: requireId(id, "id"), ...requireOptions(options, "options", []) };
     return (await this.#session.call("getConversation", request, { idempotent: true, signal: options.signal })) as Conversation;
   }
 
   /** Conversations, the one with the latest message first, page by page. */
   async list(options: ListConversations = {}): Promise<ConversationPage> {
-    const request = requireOptions(options, "options");
+    const request = requireOptions(options, "options", ["limit", "before", "parentId"]);
+    const { limit = 1 } = request;
+    if (!(limit >= 1 && limit <= 1_000)) throw new MemoryError("invalid_argument", "conversations.list: limit must be a whole number from 1 to 1,000.");
     const page = (await this.#session.call("listConversations", request, {
       idempotent: true,
       signal: options.signal,
@@ -51,7 +54,7 @@ export class Conversations {
 
   /** Changes title, project or `remember`. Rejects with `not_found` where there is none of this id. */
   async update(id: string, changes: UpdateConversation & CallOptions): Promise<Conversation> {
-    const request = { id: requireId(id, "id"), ...requireOptions(changes, "changes") };
+    const request = { id: requireId(id, "id"), ...requireGiven(changes, "changes") };
     return (await this.#session.call("updateConversation", request, {
       idempotent: true,
       signal: changes.signal,
@@ -63,13 +66,13 @@ export class Conversations {
    * to switch with `memory.setActiveLeaf`. Rejects with `not_found` where there is none of this id.
    */
   async tree(id: string, options: CallOptions = {}): Promise<TreeMessage[]> {
-    const request = { id: requireId(id, "id"), ...requireOptions(options, "options") };
+    const request = { id: requireId(id, "id"), ...requireOptions(options, "options", []) };
     return (await this.#session.call("tree", request, { idempotent: true, signal: options.signal })) as TreeMessage[];
   }
 
   /** Deletes a conversation and everything that was made from it. One that is not there is no error. */
   async delete(id: string, options: CallOptions = {}): Promise<void> {
-    const request = { id: requireId(id, "id"), ...requireOptions(options, "options") };
+    const request = { id: requireId(id, "id"), ...requireOptions(options, "options", []) };
     await this.#session.call("deleteConversation", request, { idempotent: true, signal: options.signal });
   }
 }

@@ -1,6 +1,6 @@
 /** What an app does with an encrypted storage beside using it: gives it another key. */
 
-import { requireId, requireOptions } from "./arguments.js";
+import { requireGiven, requireId } from "./arguments.js";
 import { MemoryError } from "./errors.js";
 import { holdKey } from "./storage-key.js";
 import { rewrapped } from "./store-lock.js";
@@ -29,7 +29,7 @@ export interface ChangeStorageKey {
  * data, `storage_conflict` when another tab changed the key meanwhile. Nothing was changed then.
  */
 export async function changeStorageKey(options: ChangeStorageKey): Promise<void> {
-  const { userId = "default", storage, key } = requireOptions(options, "options");
+  const { userId = "default", storage, key } = requireGiven(options, "options", ["userId", "storage", "key"]);
   if (storage?.kind !== "indexeddb" || storage.key === undefined) {
     throw new MemoryError("invalid_argument", "options.storage must come from indexedDbStorage({ key }).");
   }

@@ -25,7 +25,7 @@ export class Episodes {
    * nothing was changed then.
    */
   async end(conversationId: string, options: CallOptions = {}): Promise<Episode | null> {
-    const request = { conversationId: requireId(conversationId, "conversationId"), ...requireOptions(options, "options") };
+    const request = { conversationId: requireId(conversationId, "conversationId"), ...requireOptions(options, "options", []) };
     return (await this.#session.call("endEpisode", request, { idempotent: true, counts: true, signal: options.signal })) as Episode | null;
   }
 }

@@ -23,6 +23,7 @@ export class Erasures {
 
   /** See `Memory.erase`. */
   async erase(target: EraseTarget, options: CallOptions): Promise<Erasure> {
+    requireOptions(options, "options", []);
     const request = requireOptions(target, "target");
     if (Object.keys(request).length === 0) {
       throw new MemoryError("invalid_argument", "erase: name what to erase: user: true, conversationId (with messageId for one message of it), messageId or factId.");

@@ -1,4 +1,4 @@
-import { requireOptions, requireText } from "./arguments.js";
+import { requireGiven, requireOptions, requireText } from "./arguments.js";
 import type { Session } from "./session.js";
 import type {
   AddFact, CallOptions, Fact, FactCheck, FactConsent, FactEvent, FactHit, FactLogOptions, ListFacts, SearchFacts, SpecialCategory,
@@ -21,14 +21,14 @@ export class Facts {
    * remembered, and for one of a special category that the user did not agree to ({@link Facts.optIn}).
    */
   async add(fact: AddFact): Promise<Fact> {
-    const request = requireOptions(fact, "fact");
+    const request = requireGiven(fact, "fact");
     requireText(fact.fact, "fact.fact");
     return (await this.#session.call("addFact", request, { idempotent: false, signal: fact.signal })) as Fact;
   }
 
   /** The facts, oldest first. */
   async list(options: ListFacts = {}): Promise<Fact[]> {
-    const request = requireOptions(options, "options");
+    const request = requireOptions(options, "options", ["category", "status"]);
     return (await this.#session.call("listFacts", request, { idempotent: true, signal: options.signal })) as Fact[];
   }
 
@@ -39,7 +39,7 @@ export class Facts {
 
   /** Facts in use that have to do with a text, best first: by words, by vectors where there is an embedder, and by age. */
   async search(query: string, options: SearchFacts = {}): Promise<FactHit[]> {
-    const request = { query: requireText(query, "query"), ...requireOptions(options, "options") };
+    const request = { query: requireText(query, "query"), ...requireOptions(options, "options", ["topK"]) };
     return (await this.#session.call("searchFacts", request, { idempotent: true, signal: options.signal })) as FactHit[];
   }
 
@@ -68,7 +68,7 @@ export class Facts {
 
   /** The log of all decisions, newest first. */
   async log(options: FactLogOptions = {}): Promise<FactEvent[]> {
-    const request = requireOptions(options, "options");
+    const request = requireOptions(options, "options", ["limit", "before"]);
     return (await this.#session.call("factLog", request, { idempotent: true, signal: options.signal })) as FactEvent[];
   }
 
@@ -103,12 +103,12 @@ export class Facts {
   }
 
   async #check(now: boolean, options: CallOptions): Promise<FactCheck> {
-    const request = { now, ...requireOptions(options, "options") };
+    const request = { now, ...requireOptions(options, "options", []) };
     return (await this.#session.call("checkFacts", request, { idempotent: true, signal: options.signal })) as FactCheck;
   }
 
   async #consent(decision: object, options: CallOptions): Promise<FactConsent> {
-    const request = { ...decision, ...requireOptions(options, "options") };
+    const request = { ...decision, ...requireOptions(options, "options", []) };
     return (await this.#session.call("factConsent", request, { idempotent: true, signal: options.signal })) as FactConsent;
   }
 
@@ -118,7 +118,8 @@ export class Facts {
     options: CallOptions,
     idempotent: boolean,
   ): Promise<unknown> {
-    const request = { id: requireText(id, "id"), ...requireOptions(options, "options") };
+    const given = method === "updateFact" ? requireGiven(options, "changes") : requireOptions(options, "options", []);
+    const request = { id: requireText(id, "id"), ...given };
     return this.#session.call(method, request, { idempotent, signal: options.signal });
   }
 }

@@ -1,4 +1,4 @@
-import { requireId, requireOptions, requireText } from "./arguments.js";
+import { requireDocuments, requireGiven, requireId, requireOptions, requireText } from "./arguments.js";
 import { Conversations } from "./conversations.js";
 import { MemoryError, aborted, toMemoryError } from "./errors.js";
 import { Erasures } from "./erasures.js";
@@ -209,7 +209,7 @@ export class Memory {
   ): Promise<Message[] | HistoryEntry<Message>[]> {
     const request = {
       conversationId: requireId(conversationId, "conversationId"),
-      ...requireOptions(options, "options"),
+      ...requireOptions(options, "options", ["from", "to", "limit", "all", "withStatus"]),
     };
     const answer = await this.#session.call("history", request, { idempotent: true, signal: options.signal });
     if (!options.withStatus) return fromJsonTexts<Message>(answer);
@@ -226,19 +226,15 @@ export class Memory {
   async buildContext<Format extends keyof MessageOfFormat>(request: BuildContextRequest & { format: Format }): Promise<Context<MessageOfFormat[Format]>>;
   async buildContext<Message extends object = RawMessage>(request: BuildContextRequest): Promise<Context<Message>>;
   async buildContext<Message extends object = RawMessage>(request: BuildContextRequest): Promise<Context<Message>> {
-    const { question, tools, documents, ...rest } = requireOptions(request, "request");
+    const { question, tools, documents, ...rest } = requireGiven(request, "request");
     requireId(rest.conversationId, "request.conversationId");
-    const given: unknown = documents;
-    if (given !== undefined && !Array.isArray(given)) {
-      throw new MemoryError("invalid_argument", "buildContext: documents must be an array of { id, text, source? }.");
-    }
     const answer = (await this.#session.call(
       "buildContext",
       {
         ...rest,
         ...(question === undefined ? {} : { question: requireText(question, "request.question") }),
         ...(tools === undefined ? {} : { tools: toJsonText(tools, "request.tools") }),
-        ...(documents === undefined ? {} : { documents: documents.map(({ id, text, source }) => ({ id, text, source })) }),
+        ...(documents === undefined ? {} : { documents: requireDocuments(documents) }),
       },
       { idempotent: true, counts: true, signal: request.signal },
     )) as Context<Message> & { messages: string[] };
@@ -253,13 +249,13 @@ export class Memory {
    * @throws `not_found` (the conversation), `invalid_argument`: nothing was added then.
    */
   async reportUsage(conversationId: string, usage: ReportedUsage, options: CallOptions = {}): Promise<UsageTaken> {
-    const { provider, model, inputTokens, outputTokens, cachedTokens } = requireOptions(usage, "usage");
+    const { provider, model, inputTokens, outputTokens, cachedTokens } = requireGiven(usage, "usage");
     const request = {
       conversationId: requireId(conversationId, "conversationId"),
       provider: requireId(provider, "usage.provider"),
       model: requireId(model, "usage.model"),
       inputTokens, outputTokens, cachedTokens,
-      ...requireOptions(options, "options"),
+      ...requireOptions(options, "options", []),
     };
     return (await this.#session.call("reportUsage", request, { idempotent: false, signal: options.signal })) as UsageTaken;
   }
@@ -285,7 +281,7 @@ export class Memory {
   async summary(conversationId: string, options: CallOptions = {}): Promise<Summary> {
     const request = {
       conversationId: requireId(conversationId, "conversationId"),
-      ...requireOptions(options, "options"),
+      ...requireOptions(options, "options", []),
     };
     return (await this.#session.call("summary", request, { idempotent: true, signal: options.signal })) as Summary;
   }
@@ -299,7 +295,7 @@ export class Memory {
   async compact(conversationId: string, options: CompactOptions = {}): Promise<Summary> {
     const request = {
       conversationId: requireId(conversationId, "conversationId"),
-      ...requireOptions(options, "options"),
+      ...requireOptions(options, "options", ["force"]),
     };
     return (await this.#session.call("compact", request, {
       idempotent: true,
@@ -314,12 +310,12 @@ export class Memory {
    * together with more of them (`policy.facts.batchMessages`) are read now.
    */
   async settled(options: CallOptions = {}): Promise<void> {
-    await this.#session.call("settled", requireOptions(options, "options"), { idempotent: true, signal: options.signal });
+    await this.#session.call("settled", requireOptions(options, "options", []), { idempotent: true, signal: options.signal });
   }
 
   /** Tries every background job that failed (`stats().failedJobs`) again, now; those that were given up too. Answers how many. */
   async retryJobs(options: CallOptions = {}): Promise<number> {
-    return (await this.#session.call("retryJobs", requireOptions(options, "options"), { idempotent: true, signal: options.signal })) as number;
+    return (await this.#session.call("retryJobs", requireOptions(options, "options", []), { idempotent: true, signal: options.signal })) as number;
   }
 
   /**
@@ -327,7 +323,7 @@ export class Memory {
    * `details.lost`, where messages that were acknowledged with `durable: false` are gone.
    */
   async flush(options: CallOptions = {}): Promise<void> {
-    await this.#session.call("flush", requireOptions(options, "options"), { idempotent: true, signal: options.signal });
+    await this.#session.call("flush", requireOptions(options, "options", []), { idempotent: true, signal: options.signal });
   }
 
   /**
@@ -345,7 +341,7 @@ export class Memory {
   async export(options: ExportToOptions): Promise<ExportReport>;
   async export(options?: ExportOptions): Promise<Backup>;
   async export(options: ExportOptions | ExportToOptions = {}): Promise<Backup | ExportReport> {
-    requireOptions(options, "options");
+    requireOptions(options as Partial<ExportToOptions>, "options", ["encrypt", "onProgress", "to"]);
     return this.#session.export(options);
   }
 
@@ -359,13 +355,13 @@ export class Memory {
    * imported goes where it is new. `storage_*` likewise.
    */
   async import(input: ImportInput, options: ImportOptions = {}): Promise<ImportReport> {
-    requireOptions(options, "options");
+    requireOptions(options, "options", ["onProgress", "source", "projectId", "worker", "passphrase", "trusted", "bringBack", "maxBytes"]);
     return this.#imports.start(input, options);
   }
 
   /** Figures: what is stored, what it takes, what it has cost. */
   async stats(options: CallOptions = {}): Promise<Stats> {
-    const stats = (await this.#session.call("stats", requireOptions(options, "options"), { idempotent: true, signal: options.signal })) as Omit<Stats, "wasmBytes">;
+    const stats = (await this.#session.call("stats", requireOptions(options, "options", []), { idempotent: true, signal: options.signal })) as Omit<Stats, "wasmBytes">;
     return { ...stats, wasmBytes: await this.#session.wasmBytes() };
   }
 

@@ -31,7 +31,7 @@ export class Notes {
 
   /** The notes of a conversation, oldest first. Rejects with `not_found` where there is no such conversation. */
   async list(conversationId: string, options: CallOptions = {}): Promise<Note[]> {
-    const request = { conversationId: requireId(conversationId, "conversationId"), ...requireOptions(options, "options") };
+    const request = { conversationId: requireId(conversationId, "conversationId"), ...requireOptions(options, "options", []) };
     const notes = (await this.#session.call("listNotes", request, { idempotent: true, signal: options.signal })) as EngineNote[];
     return notes.map(toNote);
   }
@@ -53,7 +53,7 @@ export class Notes {
     const request = {
       conversationId: requireId(conversationId, "conversationId"),
       id: requireId(id, "id"),
-      ...requireOptions(options, "options"),
+      ...requireOptions(options, "options", []),
       ...what,
     };
     return this.#session.call("setNote", request, { idempotent: true, signal: options.signal });

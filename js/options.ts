@@ -52,7 +52,7 @@ function withoutUndefined(policy: object): object {
 
 /** Fills in the defaults, or throws `invalid_config` naming the option. */
 export function checkOptions(options: MemoryOptions): CheckedOptions {
-  if (!isObject(options)) throw invalid("createMemory takes an object of options.");
+  if (!isObject(options) || Array.isArray(options)) throw invalid("createMemory takes an object of options.");
   for (const name of Object.keys(options)) {
     if (!OPTION_NAMES.has(name)) {
       throw invalid(`Option ${JSON.stringify(name)} is not known. The options are ${[...OPTION_NAMES].join(", ")}.`);

@@ -45,6 +45,6 @@ export class StorageState {
   }
 
   #call(method: "stats" | "verify" | "acknowledgeDamage", options: CallOptions): Promise<unknown> {
-    return this.#session.call(method, requireOptions(options, "options"), { idempotent: true, signal: options.signal });
+    return this.#session.call(method, requireOptions(options, "options", []), { idempotent: true, signal: options.signal });
   }
 }

@@ -35,7 +35,7 @@ const LEAST_RESULT_TOKENS = 200;
  * @throws `invalid_argument` for options that cannot be used.
  */
 export function memoryTools(memory: ToolMemory, options: MemoryToolsOptions = {}): MemoryTool[] {
-  requireOptions(options, "options");
+  requireOptions(options, "options", ["destination", "maxResultTokens", "tokenizer", "conversationId", "projectId", "confirm", "onFact"]);
   const { destination = "remote", maxResultTokens = 2_000, tokenizer = "o200k_base", conversationId, projectId, confirm } = options;
   if (destination !== "remote" && destination !== "local") throw refuse("destination must be \"remote\" or \"local\"");
   if (!Number.isInteger(maxResultTokens) || maxResultTokens < LEAST_RESULT_TOKENS) throw refuse(`maxResultTokens must be a whole number from ${LEAST_RESULT_TOKENS}`);
