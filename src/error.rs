@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 /// What kind of failure it is. The wire form is snake_case (`budget_infeasible`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -106,8 +107,14 @@ impl Code {
 }
 
 /// A failure, told in words that say what to do and never repeat what a user wrote.
+///
+/// One pointer: a result that may be one is handed on at every `?`, and most functions can fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<ErrorParts>);
+
+/// What an [`Error`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorParts {
     /// The stable code.
     pub code: Code,
     /// What failed, with which value, and what to do about it.
@@ -118,16 +125,43 @@ pub struct Error {
     pub is_final: bool,
 }
 
+impl Deref for Error {
+    type Target = ErrorParts;
+
+    fn deref(&self) -> &ErrorParts {
+        &self.0
+    }
+}
+
+impl DerefMut for Error {
+    fn deref_mut(&mut self) -> &mut ErrorParts {
+        &mut self.0
+    }
+}
+
 impl Error {
     /// An error of this code. `message` must not contain user text.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), lost: 0, is_final: false }
+        Self::of(code, message.into())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of(code: Code, message: String) -> Self {
+        Self(Box::new(ErrorParts { code, message, lost: 0, is_final: false }))
     }
 
     /// Whether the same call can succeed later without being changed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.code.is_retryable() && !self.is_final
+    }
+
+    /// The same words under another code.
+    #[must_use]
+    pub fn with_code(mut self, code: Code) -> Self {
+        self.code = code;
+        self
     }
 
     /// [`Code::InvalidArgument`].

@@ -388,21 +388,18 @@ fn nothing_erased_is_found_in_any_store_or_in_the_memory_of_two_tabs() {
 
 /// What the engine says to calls that cannot be carried out.
 async fn engine_errors(engine: &Engine) -> String {
-    let mut said = Vec::new();
-    said.push(engine.get_conversation(&m(92)).await.unwrap_err().message);
-    said.push(engine.get_fact(&m(93)).await.unwrap_err().message);
-    said.push(engine.append(append("kept", vec![format!("{{\"role\":\"{}\"", m(94))])).await.unwrap_err().message);
-    said.push(engine.append(append("kept", vec![message_with_id(&m(60), "user", &m(95))])).await.unwrap_err().message);
-    said.push(
-        engine.erase(EraseRequest { message_id: Some(m(96)), ..EraseRequest::default() }).await.unwrap_err().message,
-    );
-    said.push(
-        engine
-            .append(append("kept", vec![json!({ "role": m(97), "content": [m(98)] }).to_string()]))
-            .await
-            .unwrap_err()
-            .message,
-    );
+    let with_id = message_with_id(&m(60), "user", &m(95));
+    let of_no_role = json!({ "role": m(97), "content": [m(98)] }).to_string();
+    let erased = EraseRequest { message_id: Some(m(96)), ..EraseRequest::default() };
+    let errors = [
+        engine.get_conversation(&m(92)).await.unwrap_err(),
+        engine.get_fact(&m(93)).await.unwrap_err(),
+        engine.append(append("kept", vec![format!("{{\"role\":\"{}\"", m(94))])).await.unwrap_err(),
+        engine.append(append("kept", vec![with_id])).await.unwrap_err(),
+        engine.erase(erased).await.unwrap_err(),
+        engine.append(append("kept", vec![of_no_role])).await.unwrap_err(),
+    ];
+    let mut said = errors.map(|error| error.message.clone()).to_vec();
     said.push(serde_json::from_value::<EraseRequest>(json!({ "user": m(99) })).unwrap_err().to_string());
     assert_eq!(said.len(), 7);
     said.join("\n")

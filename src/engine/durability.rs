@@ -77,7 +77,7 @@ impl Engine {
     /// durable too.
     ///
     /// # Errors
-    /// `storage_corrupt` with [`Error::lost`] where messages that were acknowledged as not durable are gone, which is told
+    /// `storage_corrupt` with [`lost`](crate::error::ErrorParts::lost) where messages that were acknowledged as not durable are gone, which is told
     /// once; what the storage reports. Then a later call tries again.
     pub async fn flush(&self) -> Result<()> {
         self.ensure_open()?;
@@ -179,5 +179,7 @@ fn gone(lost: u64) -> Error {
         "the browser lost its storage, and with it the last {lost} messages that were acknowledged as not durable; nothing \
          was written now: append them again"
     );
-    Error { lost, ..Error::new(Code::StorageCorrupt, message) }
+    let mut error = Error::new(Code::StorageCorrupt, message);
+    error.lost = lost;
+    error
 }

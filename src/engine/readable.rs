@@ -134,7 +134,7 @@ pub(super) fn read_message(record: &Record) -> Result<(MessageRecord, bool)> {
     }
     // What cannot be read as a message would be in the way of every context that it is in.
     let parsed = formats::parse(&message.raw, FormatChoice::Exact(message.format))
-        .map_err(|error| Error::corrupt(error.message))?
+        .map_err(|error| error.with_code(Code::StorageCorrupt))?
         .message;
     let mended = MessageRecord {
         role: parsed.role,

@@ -20,7 +20,7 @@ use crate::engine::{
     EpisodeFilter, EraseRequest, FactFilter, FactUpdate, Host, LeafRequest, NewConversation, NewFact, NewNote, Options,
     RecallRequest, RemoveRequest, RestoreRequest, StorageCheck, StreamUpdate, UsageReport,
 };
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::message::Seq;
 use crate::store::Storage;
@@ -807,8 +807,7 @@ fn promise(answer: Pin<Box<dyn Future<Output = Result<JsValue>>>>) -> js_sys::Pr
 }
 
 async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> Result<JsEngine> {
-    let options: OpenOptions =
-        from_js(options).map_err(|error: Error| Error::new(crate::error::Code::InvalidConfig, error.message))?;
+    let options: OpenOptions = from_js(options).map_err(|error: Error| error.with_code(Code::InvalidConfig))?;
     let callbacks = host::Callbacks::new(&host);
     let data_lost = Rc::new(Cell::new(false));
     let opened: Rc<RefCell<Weak<Engine>>> = Rc::default();

@@ -238,7 +238,9 @@ impl Embedder for WordEmbedder {
 }
 
 fn refused(code: Code) -> Error {
-    Error { is_final: true, ..Error::new(code, "scripted") }
+    let mut error = Error::new(code, "scripted");
+    error.is_final = true;
+    error
 }
 
 /// What the model answers next.
