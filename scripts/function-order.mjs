@@ -3,7 +3,7 @@
 // fill its window alone, come last. `wasm-opt --reorder-functions-by-name` then puts them in this order.
 
 const SMALL_BYTES = 250;
-const LARGE_BYTES = 4000;
+const LARGE_BYTES = 10_000;
 const IMPORT_SECTION = 2;
 const CODE_SECTION = 10;
 const HEADER_BYTES = 8;
