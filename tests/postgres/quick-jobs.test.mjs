@@ -202,12 +202,14 @@ test("a user's end takes the mark along, and tables from before the queue bring 
   await database.exec("CREATE ROLE deployer NOLOGIN; CREATE SCHEMA before AUTHORIZATION deployer; SET ROLE deployer");
   try {
     for (const step of MIGRATIONS.slice(0, before)) await database.exec(step(names));
-    await database.exec("SELECT before.open_user('mia')");
+    await database.exec("SELECT before.open_user('mia'); GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA before TO PUBLIC");
     await database.exec(`DO $do$ BEGIN EXECUTE $step$${MIGRATIONS[before](names)}$step$; END $do$`);
     await database.exec("SELECT set_config('throughline.worker', 'on', false)");
     assert.deepEqual(await rows("SELECT user_id AS user FROM before.memory_due_users"), [{ user: "mia" }]);
     await database.exec("SELECT set_config('throughline.worker', '', false)");
     assert.deepEqual(await rows("SELECT FROM before.memory_users"), [], "forced again");
+    const rights = await rows("SELECT privilege_type AS may FROM information_schema.table_privileges WHERE table_schema = 'before' AND table_name = 'memory_due_users' AND grantee = 'PUBLIC' ORDER BY 1");
+    assert.deepEqual(rights, [{ may: "INSERT" }, { may: "SELECT" }]);
   } finally {
     await database.exec("RESET ROLE");
   }

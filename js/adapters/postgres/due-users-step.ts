@@ -4,9 +4,11 @@
  */
 
 import type { MigrationNames } from "./migrations.js";
+import { sameRights } from "./rights.js";
 
 /** SQL of the step. */
-export function dueUsers({ schema }: MigrationNames): string {
+export function dueUsers(names: MigrationNames): string {
+  const { schema } = names;
   return `
 CREATE TABLE ${schema}.memory_due_users (
   user_id text COLLATE "C" PRIMARY KEY, changes bigint NOT NULL DEFAULT 1, changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -20,6 +22,7 @@ CREATE POLICY own_rows ON ${schema}.memory_due_users
   USING (user_id = current_setting('throughline.user_id', true)) WITH CHECK (user_id = current_setting('throughline.user_id', true));
 CREATE POLICY worker_rows ON ${schema}.memory_due_users
   USING (current_setting('throughline.worker', true) = 'on') WITH CHECK (current_setting('throughline.worker', true) = 'on');
+${sameRights(names, ["memory_due_users"])}
 ${noting(schema)}${working(schema)}
 -- Whoever has records already may have work. The tables' owner is bound by their policies as well, but for this statement.
 ALTER TABLE ${schema}.memory_users NO FORCE ROW LEVEL SECURITY;
