@@ -4,9 +4,10 @@ use super::Engine;
 use super::append_group::Work;
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
+use super::message_ids::{GIVEN_ID, call_id, given_id, put_id};
 use super::path_change::{Invalidated, PathChange};
 use super::state::Conversation;
-use super::stored::{Stored, content_hash, decode, encode, encode_plain};
+use super::stored::{Stored, content_hash, encode};
 use crate::error::{Code, Error, Result};
 use crate::formats::{self, FormatChoice};
 use crate::json_reader::{Fields, FromFields};
@@ -18,8 +19,6 @@ use crate::sorted_map::{SortedMap, SortedSet};
 use serde::Serialize;
 use serde_json::json;
 
-/// Prefix of the ids that messages without an id of their own are given.
-const GIVEN_ID: &str = "seq:";
 /// Who was overtaken so often reads all that belongs to the conversation; before that its record alone, which is quick: tabs
 /// that write all the time would be faster every time.
 const LOSSES_BEFORE_ALL: u32 = 4;
@@ -492,82 +491,6 @@ impl Engine {
         }
     }
 
-    /// Where the messages with these ids are: those of the call that have ids of their own, and those that they follow.
-    async fn located(
-        &self,
-        request: &AppendRequest,
-        prepared: &[Prepared],
-        edited: Option<&str>,
-    ) -> Result<SortedMap<String, MessageIdRecord>> {
-        let mut ids = ids_of(request, prepared);
-        ids.extend(edited.map(str::to_owned));
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        // An edit needs all of the conversation, which it has just read.
-        let afresh = edited.is_none() && self.overtaken.get() > 0;
-        let mut known = self.located_ids(&request.conversation_id, &ids, afresh).await?;
-        if request.imported && !request.bring_back {
-            self.locate_removed(&request.conversation_id, &ids, &mut known).await?;
-        }
-        Ok(known)
-    }
-
-    /// What the user removed does not come back with the next import: it counts as stored where it was, and what follows
-    /// it follows the message before it.
-    async fn locate_removed(
-        &self,
-        id: &str,
-        ids: &[&str],
-        known: &mut SortedMap<String, MessageIdRecord>,
-    ) -> Result<()> {
-        let missing: Vec<&str> = ids.iter().copied().filter(|own| !known.contains_key(*own)).collect();
-        let hidden: Vec<String> = missing.iter().map(|own| removed_id(own)).collect();
-        let removed = self.located_ids(id, &hidden.iter().map(String::as_str).collect::<Vec<_>>(), false).await?;
-        if !removed.is_empty() {
-            // Which messages are there still is known of what is loaded.
-            self.refresh(id).await?;
-        }
-        let state = self.state.borrow();
-        let stays =
-            |seq: Seq| state.conversation(id).and_then(|found| found.message(seq)).is_some_and(|one| !one.is_removed);
-        for (own, hidden) in missing.iter().zip(&hidden) {
-            if let Some(located) = removed.get(hidden) {
-                let seq = if stays(located.seq) { located.seq } else { 0 };
-                known.insert((*own).to_owned(), MessageIdRecord { seq, content_hash: String::new() });
-            }
-        }
-        Ok(())
-    }
-
-    /// Where the messages with these ids are; those that are not stored are left out. With `afresh` the conversation's record
-    /// is read in the same moment: what is then decided is overtaken only by what is stored from there on.
-    pub(super) async fn located_ids(
-        &self,
-        id: &str,
-        ids: &[&str],
-        afresh: bool,
-    ) -> Result<SortedMap<String, MessageIdRecord>> {
-        let mut found = SortedMap::new();
-        if ids.is_empty() && !afresh {
-            return Ok(found);
-        }
-        let mut keys: Vec<_> = ids.iter().map(|own| (Store::MessageIds, key![id, *own])).collect();
-        keys.extend(afresh.then(|| (Store::Conversations, key![id])));
-        let mut records = self.host.storage.get(keys).await?;
-        if afresh {
-            match records.pop().flatten() {
-                Some(record) => self.take_conversation_in(Stored::read(Store::Conversations, &record)?),
-                // It was erased.
-                None => drop(self.refresh_record(id).await?),
-            }
-        }
-        for (own, record) in ids.iter().zip(records) {
-            if let Some(record) = record {
-                found.insert((*own).to_owned(), decode(Store::MessageIds, &record)?);
-            }
-        }
-        Ok(found)
-    }
-
     /// Raw messages of the active path by position, both ends inclusive, as the JSON texts that were given.
     ///
     /// # Errors
@@ -638,13 +561,6 @@ impl Engine {
     }
 }
 
-/// The ids that say where the messages of a call go: their own, those that they follow, the call's note.
-pub(super) fn ids_of(request: &AppendRequest, prepared: &[Prepared]) -> Vec<String> {
-    let own = prepared.iter().filter(|message| message.own_id).map(|message| &message.record.id);
-    let parents = request.parent_ids.iter().flatten().chain(&request.parent_id).flatten();
-    own.chain(parents).cloned().chain(request.call.as_deref().map(call_id)).collect()
-}
-
 /// Adds new messages to a commit, and where those of a named call begin.
 pub(super) fn put_messages(
     request: &AppendRequest,
@@ -653,17 +569,18 @@ pub(super) fn put_messages(
     commit: &mut Commit,
 ) -> Result<()> {
     let id = request.conversation_id.as_str();
-    let mut put_id = |id_of_message: &str, located: MessageIdRecord| -> Result<()> {
-        commit.puts.push((Store::MessageIds, key![id, id_of_message], encode_plain(&located)?));
-        Ok(())
-    };
     if let (Some(call), Some(index)) = (&request.call, fresh.first()) {
-        put_id(&call_id(call), MessageIdRecord { seq: prepared[*index].record.seq, content_hash: String::new() })?;
+        put_id(
+            id,
+            &call_id(call),
+            &MessageIdRecord { seq: prepared[*index].record.seq, content_hash: String::new() },
+            commit,
+        )?;
     }
     for index in fresh {
         let record = &prepared[*index].record;
         let located = MessageIdRecord { seq: record.seq, content_hash: record.content_hash.clone() };
-        put_id(&record.id, located)?;
+        put_id(id, &record.id, &located, commit)?;
     }
     for index in fresh {
         let record = &prepared[*index].record;
@@ -680,28 +597,6 @@ pub(super) fn opens_group(message: &Message) -> bool {
 /// Whether a message's text may become the title: titles go wherever a conversation's messages do.
 pub(super) fn is_titling(record: &MessageRecord) -> bool {
     record.role == Role::User && !record.local_only
-}
-
-/// Under this the first message that a call stored is known, until the next call is answered.
-fn call_id(call: &str) -> String {
-    format!("call:{call}")
-}
-/// How the marks of removed messages begin.
-pub(super) const REMOVED_PREFIX: &str = "removed:";
-
-/// Under this a removed message is known to imports: a hash of its id.
-pub(super) fn removed_id(id: &str) -> String {
-    format!("{REMOVED_PREFIX}{:016x}", crate::hash::fnv1a(id.bytes()))
-}
-
-/// The id of a message that has none of its own.
-pub(super) fn given_id(seq: Seq) -> String {
-    format!("{GIVEN_ID}{seq}")
-}
-
-/// Whether an id is the one that the engine gives at this position. Most ids are told apart by their first letters.
-pub(super) fn is_given_id(id: &str, seq: Seq) -> bool {
-    id.starts_with(GIVEN_ID) && id == given_id(seq)
 }
 
 /// Gives a message its position, and moves the conversation's counters.

@@ -187,18 +187,19 @@ impl Engine {
     /// Where the ids of each member are, from one reading.
     async fn located_together(&self, members: &[Member]) -> Result<Vec<SortedMap<String, MessageIdRecord>>> {
         let works = || members.iter().filter_map(|member| member.work.as_ref());
-        let ids: Vec<Vec<String>> = works().map(|work| super::append::ids_of(&work.request, &work.prepared)).collect();
+        let ids: Vec<Vec<String>> =
+            works().map(|work| super::message_ids::ids_of(&work.request, &work.prepared)).collect();
         let keys = works().zip(&ids).flat_map(|(work, ids)| {
             let id = work.request.conversation_id.as_str();
             ids.iter().map(move |own| (Store::MessageIds, key![id, own.as_str()]))
         });
         let mut records = self.host.storage.get(keys.collect()).await?.into_iter();
         let mut known = Vec::with_capacity(ids.len());
-        for ids in ids {
+        for (work, ids) in works().zip(&ids) {
             let mut found = SortedMap::new();
             for id in ids {
                 if let Some(record) = records.next().flatten() {
-                    found.insert(id, super::stored::decode(Store::MessageIds, &record)?);
+                    found.insert(id.clone(), self.read_located(&work.request.conversation_id, id, &record).await?);
                 }
             }
             known.push(found);

@@ -6,9 +6,9 @@
 //! removed one leaves.
 
 use super::Engine;
-use super::append::{REMOVED_PREFIX, given_id};
 use super::episodes::episode_key;
 use super::loading::{FACT_COUNTERS, fact_number, job_key};
+use super::message_ids::{REMOVED_PREFIX, given_id};
 use super::readable::read_message;
 use super::segment_catalogue::SEGMENT_COUNTERS;
 use super::staging::staged_key;

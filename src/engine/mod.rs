@@ -36,6 +36,7 @@ mod jobs;
 mod lease;
 mod loading;
 mod memory_part;
+mod message_ids;
 mod missing_vectors;
 mod notes;
 mod path_change;

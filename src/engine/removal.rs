@@ -2,14 +2,15 @@
 //! alone. The position stays taken by a tombstone, so that positions stay dense.
 
 use super::Engine;
-use super::append::{is_given_id, parse_stored, removed_id};
+use super::append::parse_stored;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::erasure::Counts;
 use super::event::Event;
+use super::message_ids::{is_given_id, put_id, removed_id};
 use super::path_change::Invalidated;
 use super::readable::read_message;
 use super::state::{Conversation, State};
-use super::stored::{Stored, decode, encode, encode_plain};
+use super::stored::{Stored, decode, encode};
 use super::tree::Turned;
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -236,7 +237,7 @@ impl Engine {
             if !is_given_id(message_id, *seq) {
                 // An export or a backup that has it may come. What is left of the id is a hash.
                 let gone = MessageIdRecord { seq: *parent_seq, content_hash: String::new() };
-                commit.puts.push((Store::MessageIds, key![id, removed_id(message_id).as_str()], encode_plain(&gone)?));
+                put_id(id, &removed_id(message_id), &gone, commit)?;
             }
             commit.delete_prefixes.push((Store::Embeddings, key![id, *seq]));
         }

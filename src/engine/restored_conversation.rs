@@ -2,16 +2,16 @@
 //! (`restored_merge.rs`).
 
 use super::Engine;
-use super::append::given_id;
 use super::conversations::title_from;
 use super::episodes::episode_key;
 use super::erasure::erased_key;
 use super::loading::job_key;
+use super::message_ids::given_id;
 use super::path_change::checkpoint_key;
 use super::restore::{Restore, read, unusable};
 use super::restored_merge::Merge;
 use super::staging::staged_key;
-use super::stored::{decode, encode, encode_plain};
+use super::stored::{decode, encode};
 use crate::error::Result;
 use crate::formats::FormatChoice;
 use crate::json_reader::{Fields, FromFields};
@@ -189,7 +189,7 @@ impl Incoming {
             "note" => self.notes.push(read(value)?),
             _ => {
                 let RemovedId { id, seq } = read(value)?;
-                if !id.starts_with(super::append::REMOVED_PREFIX) || id.len() > LONGEST_MARK {
+                if !id.starts_with(super::message_ids::REMOVED_PREFIX) || id.len() > LONGEST_MARK {
                     return Err(unusable("a mark of a removed message is none"));
                 }
                 self.ids.push(crate::hash::fnv1a(id.bytes()));
@@ -290,7 +290,7 @@ impl Engine {
         restore.report.messages += 1;
         let located = MessageIdRecord { seq, content_hash: record.content_hash.clone() };
         restore.stage(Store::Messages, key![id.as_str(), seq], encode(&record)?);
-        restore.stage(Store::MessageIds, key![id.as_str(), record.id.as_str()], encode_plain(&located)?);
+        restore.stage(Store::MessageIds, key![id.as_str(), record.id.as_str()], encode(&located)?);
         Ok(())
     }
 
@@ -421,7 +421,7 @@ impl Engine {
         let id = current.record.id.as_str();
         for (mark, seq) in &current.removed_ids {
             let gone = MessageIdRecord { seq: *seq, content_hash: String::new() };
-            restore.stage(Store::MessageIds, key![id, mark.as_str()], encode_plain(&gone)?);
+            restore.stage(Store::MessageIds, key![id, mark.as_str()], encode(&gone)?);
         }
         if !restore.trusted {
             return Ok(());

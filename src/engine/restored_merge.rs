@@ -9,12 +9,13 @@
 //! says stay too.
 
 use super::Engine;
-use super::append::{is_titling, no_such_message, removed_id};
+use super::append::{is_titling, no_such_message};
 use super::conversations::title_from;
 use super::loading::job_key;
+use super::message_ids::{put_id, removed_id};
 use super::restore::{Restore, changed_meanwhile, unusable};
 use super::restored_conversation::{BackupMessage, Incoming};
-use super::stored::{Stored, decode, encode, encode_plain};
+use super::stored::{Stored, decode, encode};
 use crate::error::Result;
 use crate::key;
 use crate::message::Seq;
@@ -244,7 +245,7 @@ impl Engine {
         }
         let id = conversation_id.as_str();
         restore.last.puts.push((Store::Messages, key![id, seq], body));
-        restore.last.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode_plain(&located)?));
+        put_id(id, &record.id, &located, &mut restore.last)?;
         restore.report.messages += 1;
         Ok(())
     }

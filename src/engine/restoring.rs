@@ -3,8 +3,9 @@
 use super::Engine;
 use super::conversations::{BIRTHS, Births, jobs_anew, title_from};
 use super::loading::job_key;
+use super::message_ids::put_id;
 use super::readable::seq_of;
-use super::stored::{Stored, decode, encode, encode_plain};
+use super::stored::{Stored, decode, encode};
 use crate::error::Result;
 use crate::key;
 use crate::message::{Role, Seq};
@@ -109,7 +110,7 @@ impl Engine {
                     record.first_text = title_from(&message.text);
                 }
                 let located = MessageIdRecord { seq: message.seq, content_hash: message.content_hash };
-                commit.puts.push((Store::MessageIds, key![id.as_str(), message.id.as_str()], encode_plain(&located)?));
+                put_id(&id, &message.id, &located, commit)?;
             }
             from = until.saturating_add(1);
         }

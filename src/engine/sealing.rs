@@ -5,9 +5,9 @@
 //! changed segments since the records were read; then it is begun anew.
 
 use super::Engine;
-use super::append::given_id;
 use super::event::Event;
 use super::loading::{document_of, is_indexed, is_unusable, vector_from_bytes};
+use super::message_ids::given_id;
 use super::missing_vectors::EmbeddedParts;
 use super::segment_catalogue::{Catalogue, SEGMENT_LAYOUT, Segment, delete_segment};
 use super::stored::decode;

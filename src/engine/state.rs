@@ -1,11 +1,11 @@
 //! What the engine holds in memory: small per-message metadata, the indexes, facts, and how far background work is.
 
 use super::Host;
-use super::append::{given_id, is_given_id};
 use super::conversations::jobs_anew;
 use super::fact_uses::FactUses;
 use super::loading::fact_number;
 use super::memory_part::KeptFacts;
+use super::message_ids::{given_id, is_given_id};
 use super::stored::Stored;
 use super::usage::{Billing, UsageRecord};
 use crate::config::Policy;

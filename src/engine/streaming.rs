@@ -8,9 +8,10 @@ use super::Engine;
 use super::append::{Appended, Prepared, is_titling};
 use super::conversations::{WRITE_TRIES, overtaken, title_from};
 use super::event::Event;
+use super::message_ids::put_id;
 use super::readable::read_message;
 use super::state::Conversation;
-use super::stored::{Stored, encode, encode_plain};
+use super::stored::{Stored, encode};
 use crate::error::{Code, Error, Result};
 use crate::formats::FormatChoice;
 use crate::json_reader::{Fields, FromFields};
@@ -140,7 +141,8 @@ impl Engine {
         }
         let format = FormatChoice::Exact(before.format);
         let (Prepared { mut record, own_id }, message) = self.project(&before.conversation_id, raw, format)?;
-        let is_same = if own_id { record.id == before.id } else { before.id == super::append::given_id(before.seq) };
+        let is_same =
+            if own_id { record.id == before.id } else { before.id == super::message_ids::given_id(before.seq) };
         if !is_same || record.role != before.role {
             return Err(Error::invalid_argument("a streamed message keeps the id and the role that it began with"));
         }
@@ -192,7 +194,7 @@ impl Engine {
         commit.puts.push((Store::Conversations, key![id], conversation.record()));
         if has_ended {
             let located = MessageIdRecord { seq: record.seq, content_hash: record.content_hash.clone() };
-            commit.puts.push((Store::MessageIds, key![id, record.id.as_str()], encode_plain(&located)?));
+            put_id(id, &record.id, &located, &mut commit)?;
         }
         if !self.commit(commit).await? {
             return Ok(false);

@@ -3,7 +3,7 @@
 //! default in each test), `SIMULATION_FIRST` where they begin.
 
 use super::host::kept::Kept;
-use super::host::{ScriptedModel, World, append, ask, conversation, message};
+use super::host::{ScriptedModel, World, append, ask, conversation, message, message_with_id};
 use super::number;
 use super::random::Random;
 use super::running::{finish, recall};
@@ -64,10 +64,7 @@ fn records(store: &MemoryStore, of: Store) -> Vec<(Key, Record)> {
 /// A copy in which one bit of one of these stores is another, and where that is.
 fn flipped(store: &MemoryStore, targets: &[Store], random: &mut Random) -> (MemoryStore, String) {
     let target = *random.pick(targets).expect("there are some");
-    let mut puts: Vec<(Store, Key, Record)> = Vec::new();
-    for of in Store::ALL {
-        puts.extend(records(store, of).into_iter().map(|(key, record)| (of, key, record)));
-    }
+    let mut puts = all_records(store);
     let of_target: Vec<usize> = (0..puts.len()).filter(|at| puts[*at].0 == target).collect();
     let at = *random.pick(&of_target).expect("every derived store has records");
     let (_, key, record) = &mut puts[at];
@@ -88,9 +85,18 @@ fn flipped(store: &MemoryStore, targets: &[Store], random: &mut Random) -> (Memo
         }
     };
     let place = format!("{} {key:?}, {place}, {byte}: {}", target.name(), record.body);
-    let copy = MemoryStore::new();
-    finish(copy.commit(Commit { puts, ..Commit::default() })).expect("ends").expect("writes");
-    (copy, place)
+    (store_of(puts), place)
+}
+
+fn all_records(store: &MemoryStore) -> Vec<(Store, Key, Record)> {
+    let of = |of: Store| records(store, of).into_iter().map(move |(key, record)| (of, key, record));
+    Store::ALL.into_iter().flat_map(of).collect()
+}
+
+fn store_of(puts: Vec<(Store, Key, Record)>) -> MemoryStore {
+    let store = MemoryStore::new();
+    finish(store.commit(Commit { puts, ..Commit::default() })).expect("ends").expect("writes");
+    store
 }
 
 /// What is answered: of each query the hits that are better than the last, and what a model is sent.
@@ -171,6 +177,45 @@ fn a_changed_bit_of_a_message_is_mended_or_told() {
     }
     assert!(wrong.is_empty(), "{} wrong answers of {mended} mended, {told} told\n{}", wrong.len(), wrong.join("\n"));
     assert!(mended > 0 && told > 0, "{mended} mended, {told} told");
+}
+
+/// What is made of ids: where messages that come again are, where one that follows another goes, what is refused.
+async fn placed_by_ids(engine: &Engine, count: usize) -> Result<Vec<String>> {
+    let again = |number: usize| message_with_id(&format!("m{number}"), "user", &text(number));
+    let appended = engine.append(append("a", (0..count).map(again).collect())).await?;
+    let mut told: Vec<String> = appended.iter().map(|one| format!("{} {}", one.id, one.seq)).collect();
+    let other = engine.append(append("a", vec![message_with_id("m3", "user", "another text")])).await;
+    told.push(other.map_or_else(|error| error.code.as_str().to_owned(), |_| "appended".into()));
+    let mut behind = append("a", vec![message("assistant", "follows")]);
+    behind.parent_id = Some(Some("m4".into()));
+    engine.append(behind).await?;
+    told.extend(engine.history("a", None, None, None).await?);
+    Ok(told)
+}
+
+#[test]
+fn a_changed_bit_of_a_message_id_leads_to_no_other_message() {
+    const MESSAGES: usize = 8;
+    let store = MemoryStore::new();
+    let placed = |store: &MemoryStore, opens_first: bool| {
+        finish(Box::pin(async {
+            let engine = world(store).open().await;
+            if opens_first {
+                conversation(&engine, "a").await;
+            }
+            let placed = placed_by_ids(&engine, MESSAGES).await;
+            engine.close();
+            placed
+        }))
+        .expect("ends")
+    };
+    placed(&store, true).expect("appends");
+    let expected = placed(&store_of(all_records(&store)), false).expect("appends");
+    for flip in 0..number("SIMULATION_FLIPS", 100) {
+        let random = &mut Random::part(number("SIMULATION_FIRST", 1), flip);
+        let (copy, place) = flipped(&store, &[Store::MessageIds], random);
+        assert_eq!(placed(&copy, false).expect("appends"), expected, "flip {flip}, {place}");
+    }
 }
 
 /// What summaries are made of is remembered: `said` has every item that the model ever answered.
