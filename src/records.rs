@@ -88,7 +88,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-fn is_false(flag: &bool) -> bool {
+pub(crate) fn is_false(flag: &bool) -> bool {
     !*flag
 }
 

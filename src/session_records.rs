@@ -3,7 +3,7 @@
 
 use crate::json_reader::{Fields, FromFields};
 use crate::message::Seq;
-use crate::records::{SummarySection, Trust};
+use crate::records::{SummarySection, Trust, is_false};
 use serde::Serialize;
 
 /// Where the episode of a session is, in the record of its conversation.
@@ -44,6 +44,9 @@ pub struct EpisodeRecord {
     pub sections: Vec<SummarySection>,
     /// The lowest trust of what it was made from.
     pub trust: Trust,
+    /// It told what the user has taken back, and is made again without that; until then it has no text.
+    #[serde(skip_serializing_if = "is_false")]
+    pub redo: bool,
 }
 
 impl FromFields for EpisodeRecord {
@@ -57,6 +60,7 @@ impl FromFields for EpisodeRecord {
             made_at: fields.take("madeAt"),
             sections: fields.take("sections"),
             trust: fields.take("trust"),
+            redo: fields.take_or("redo", false),
         }
     }
 }

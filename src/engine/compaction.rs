@@ -13,7 +13,7 @@ use crate::config::CompactionPolicy;
 use crate::context::{Item, MessageRange, SystemPart};
 use crate::error::{Code, Error, Result};
 use crate::key;
-use crate::message::{Format, Message, Role, Seq};
+use crate::message::{Format, Role, Seq};
 use crate::ports::{Check, Commit, LanguageModel, Store};
 use crate::records::{JobKind, MessageRecord, SummaryHead, SummarySection, Trust};
 use crate::secrets::without_secrets;
@@ -250,7 +250,7 @@ impl Engine {
         let before = self.summary_head(id);
         let head_is_damaged = head_check.body.is_some();
         let records = self.read_path(id, plan.first_seq, plan.last_seq, None).await?;
-        let (entries, trust) = entries_of(&records, &Entry::new)?;
+        let (entries, trust) = entries_of(&records)?;
         let task = Task::rolling(&self.options.policy.compaction);
         let sections = self.fold(&*model, &task, before.sections.clone(), &entries).await?;
         let after = self.advanced_head(&before, &plan, &records, &sections, trust);
@@ -361,21 +361,18 @@ impl Engine {
 
 /// Whether a message may go into a summary. What stays on this device does not, whoever makes it: summaries go wherever
 /// contexts do.
-fn is_summarized(record: &MessageRecord) -> bool {
+pub(super) fn is_summarized(record: &MessageRecord) -> bool {
     record.role != Role::System && !record.local_only
 }
 
 /// Messages as the model sees them, without system messages, and the lowest trust of what it makes of them.
-pub(super) fn entries_of(
-    records: &[MessageRecord],
-    entry: &dyn Fn(Seq, &Message) -> Entry,
-) -> Result<(Vec<Entry>, Option<Trust>)> {
+pub(super) fn entries_of(records: &[MessageRecord]) -> Result<(Vec<Entry>, Option<Trust>)> {
     let mut entries = Vec::with_capacity(records.len());
     let mut trust = Trust::AssistantInferred;
     for record in records.iter().filter(|record| is_summarized(record)) {
         let message = parse_stored(record)?;
         trust = trust.min(summary::trust_of(&message, record.imported));
-        entries.push(entry(record.seq, &message));
+        entries.push(Entry::new(record.seq, &message));
     }
     Ok((entries, Some(trust)))
 }

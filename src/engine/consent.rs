@@ -7,6 +7,7 @@ use super::event::Event;
 use super::loading::FACT_COUNTERS;
 use super::state::FactCounters;
 use super::stored::Stored;
+use super::withdrawal::Withdrawal;
 use crate::config::FactPolicy;
 use crate::error::{Error, Result};
 use crate::facts::{is_of_category, sensitive_categories};
@@ -44,7 +45,7 @@ pub struct Consent {
 
 impl Engine {
     /// Lets facts of a special category be remembered from now on, or no more: then those that are there go, with their
-    /// history, and may be learned again after another agreement.
+    /// history and what episodes say of it, and may be learned again after another agreement.
     ///
     /// # Errors
     /// `invalid_argument` for a category that there is none of.
@@ -76,11 +77,17 @@ impl Engine {
             }
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
             self.delete_facts(&gone, &mut commit).await?;
+            let mut withdrawal = Withdrawal::default();
+            if !request.allow {
+                let says = |item: &str| is_of_category(&[item], "", category);
+                withdrawal = self.withdraw(&says, &|_, _, _| false, &mut commit).await?;
+            }
             let stored = Stored::new(FactCounters { version: counters.version + 1, ..counters })?;
             commit.puts.push((Store::Meta, key![FACT_COUNTERS], stored.record()));
             if self.commit(commit).await? {
                 let consent = Consent { opted_in: stored.value.opted_in.clone(), removed: gone.len() as u32 };
                 ErasedFacts { gone, changed: Vec::new(), counters: Some(stored) }.apply(&mut self.state.borrow_mut());
+                self.take_withdrawal_in(withdrawal);
                 // Work under way began under the former agreement.
                 self.erasures.raise(true);
                 let operation = if request.allow { "OPT_IN" } else { "OPT_OUT" };

@@ -4,18 +4,20 @@
 //! they are found, and go with what they are about, without a search.
 
 use super::Engine;
-use super::compaction::entries_of;
 use super::event::Event;
 use super::jobs::Progress;
 use super::loading::job_key;
+use super::projects::forget_project;
+use super::session_words::{is_withheld, session_words, take_out};
 use super::state::Conversation;
 use super::stored::{Stored, decode, encode};
 use crate::error::{Code, Error, Result};
+use crate::facts::is_buried_at;
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
-use crate::message::{Message, Part, Seq};
+use crate::message::Seq;
 use crate::ports::{Check, Commit, Key, KeyPart, LanguageModel, Store};
-use crate::records::{JobKind, SummarySection, Trust};
+use crate::records::{FactStatus, JobKind, SummarySection, Trust};
 use crate::session_records::{EpisodeMark, EpisodeRecord};
 use crate::sorting;
 use crate::summary::{self, Entry, Task};
@@ -194,6 +196,10 @@ impl Engine {
     pub(super) async fn make_episode(&self, id: &str, ends: bool) -> Result<Made> {
         let Some(model) = self.host.model.clone() else { return Ok(Made::Nothing) };
         self.refresh(id).await?;
+        self.refresh_facts().await?;
+        // What the user takes back meanwhile, or agrees to no more, is in what the model was given.
+        let (_, facts_check) = self.fact_counters();
+        let allowed = self.opted_in();
         let (session, mut record, check) = {
             let state = self.state.borrow();
             let conversation =
@@ -208,8 +214,9 @@ impl Engine {
         };
         let (mut job, job_check) = self.job(JobKind::Compact, id)?;
         let records = self.read_path(id, session.first_seq, session.last_seq, None).await?;
-        let (entries, trust) = entries_of(&records, &said)?;
-        let sections = self.session_sections(&*model, &entries).await?;
+        let (entries, trust) = session_words(&records, &allowed, &|seq| self.is_taken_back(id, seq))?;
+        let mut sections = self.session_sections(&*model, &entries).await?;
+        take_out(&mut sections, &|item| is_withheld(item, &allowed));
         let at = |record: Option<&crate::records::MessageRecord>| record.map_or(0.0, |record| record.created_at);
         let known = record.episodes.iter().find(|mark| mark.last_seq == session.last_seq).cloned();
         let is_new = known.is_none();
@@ -225,7 +232,8 @@ impl Engine {
             // One that is made again is shown where the damaged one was.
             made_at: if is_new { self.now_ms() } else { mark.ended_at },
             sections,
-            trust: trust.unwrap_or(Trust::External),
+            trust,
+            redo: false,
         };
         if is_new {
             record.episodes.push(mark);
@@ -233,7 +241,7 @@ impl Engine {
         (job.attempts, job.not_before, job.last_error) = (0, 0.0, None);
         let (stored, stored_job) = (Stored::new(record)?, Stored::new(job)?);
         let mut commit = Commit {
-            checks: vec![check, job_check],
+            checks: vec![check, job_check, facts_check],
             puts: vec![
                 (Store::Conversations, key![id], stored.record()),
                 (Store::Jobs, job_key(JobKind::Compact, id), stored_job.record()),
@@ -241,6 +249,9 @@ impl Engine {
             strict: true,
             ..Commit::default()
         };
+        if !is_new {
+            forget_project(stored.value.project_id.as_deref(), &mut commit);
+        }
         let has_text = !episode.sections.is_empty();
         if has_text {
             commit.puts.push((Store::Episodes, key, encode(&episode)?));
@@ -256,6 +267,9 @@ impl Engine {
         self.put_job(id, stored_job);
         if let Some(conversation) = self.state.borrow_mut().conversations.get_mut(id) {
             conversation.damaged_episode.take_if(|damaged| damaged.last_seq == last_seq);
+        }
+        if !is_new {
+            self.state.borrow_mut().unsettle_project_of(id);
         }
         self.emit(&Event::conversation(id, "episode"));
         Ok(Made::Episode(has_text.then(|| episode.into())))
@@ -284,7 +298,14 @@ impl Engine {
         Ok(found.into_iter().map(|(_, episode)| episode.value.into()).collect())
     }
 
-    /// One that cannot be read is made again.
+    /// Whether a message told a fact that the user has forgotten or erased.
+    fn is_taken_back(&self, id: &str, seq: Seq) -> bool {
+        let state = self.state.borrow();
+        let mut forgotten = state.facts.values().filter(|fact| fact.status == FactStatus::Forgotten);
+        forgotten.any(|fact| is_buried_at(&fact.fingerprint, id, seq))
+    }
+
+    /// One that cannot be read, or told what was taken back, is made again.
     fn note_damaged_episode(&self, id: &str, key: &Key) {
         let state = &mut *self.state.borrow_mut();
         let Some(conversation) = state.conversations.get_mut(id) else { return };
@@ -314,21 +335,18 @@ impl Engine {
         for ((key, id), record) in places.into_iter().zip(records) {
             // One that is gone costs only itself.
             let Some(record) = record else { continue };
-            let Ok(value) = decode::<EpisodeRecord>(Store::Episodes, &record) else {
-                self.note_damaged_episode(&id, &key);
-                continue;
+            let value = match decode::<EpisodeRecord>(Store::Episodes, &record) {
+                Ok(value) if !value.redo => value,
+                _ => {
+                    self.note_damaged_episode(&id, &key);
+                    continue;
+                }
             };
             let stored = Stored { value, body: record.body };
             found.push((stored.check(Store::Episodes, key), stored));
         }
         Ok(found)
     }
-}
-
-/// A message without what tools answered: it is what the two said that happened.
-fn said(seq: Seq, message: &Message) -> Entry {
-    let parts = message.parts.iter().filter(|part| !matches!(part, Part::ToolResult { .. }));
-    Entry::new(seq, &Message { parts: parts.cloned().collect(), ..message.clone() })
 }
 
 /// Adds to a commit the end of the episodes of a conversation that `stays` does not hold for, and of the summary of the
@@ -344,7 +362,7 @@ pub(super) fn cut_episodes(
         return None;
     }
     commit.deletes.extend(cut.iter().map(|mark| (Store::Episodes, episode_key(&record.id, mark))));
-    super::projects::forget_project(record.project_id.as_deref(), commit);
+    forget_project(record.project_id.as_deref(), commit);
     Some(kept)
 }
 

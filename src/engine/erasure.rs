@@ -250,8 +250,9 @@ impl Engine {
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
             let ids: Vec<String> = facts.iter().map(|fact| fact.id.clone()).collect();
             self.delete_facts(&ids, &mut commit).await?;
+            let mut tombstones: Vec<FactRecord> = facts.iter().map(|fact| erased(fact, self.now_ms())).collect();
+            let withdrawal = self.withdraw_facts(&facts, &mut tombstones, &mut commit).await?;
             let counts = self.counts_of(&commit).await?;
-            let tombstones: Vec<FactRecord> = facts.iter().map(|fact| erased(fact, self.now_ms())).collect();
             for tombstone in &tombstones {
                 commit.puts.push((Store::Facts, key![tombstone.id.as_str()], encode(tombstone)?));
             }
@@ -259,6 +260,7 @@ impl Engine {
             if self.commit(commit).await? {
                 ErasedFacts { gone: Vec::new(), changed: tombstones, counters: Some(counters) }
                     .apply(&mut self.state.borrow_mut());
+                self.take_withdrawal_in(withdrawal);
                 self.erasures.raise(true);
                 self.emit(&Event::new("fact", json!({ "operation": "ERASE", "factId": id })));
                 return Ok(counts);

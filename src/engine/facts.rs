@@ -217,14 +217,17 @@ impl Engine {
             self.ensure_open()?;
             self.refresh_facts().await?;
             let (counters, check) = self.fact_counters();
-            let changes = decide(&self.all_facts(), counters.next_numbers(), self.now_ms())?;
+            let mut changes = decide(&self.all_facts(), counters.next_numbers(), self.now_ms())?;
             if changes.is_empty() {
                 return Ok(());
             }
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
+            let forgotten = changes.forgotten.iter().map(|id| self.existing_fact(id)).collect::<Result<Vec<_>>>()?;
+            let withdrawal = self.withdraw_facts(&forgotten, &mut changes.puts, &mut commit).await?;
             let stored = self.put_changes(&changes, &mut commit).await?;
             if self.host.storage.commit(commit).await? {
                 self.take_changes_in(&changes, stored);
+                self.take_withdrawal_in(withdrawal);
                 if !changes.forgotten.is_empty() {
                     self.erasures.raise(true);
                 }

@@ -52,6 +52,7 @@ mod restored_projects;
 mod restoring;
 mod sealing;
 mod segment_catalogue;
+mod session_words;
 mod staging;
 mod state;
 mod stats;
@@ -62,6 +63,7 @@ mod topics;
 mod tree;
 mod turnstile;
 mod usage;
+mod withdrawal;
 
 pub use append::{AppendRequest, Appended, HistoryEntry};
 pub use backup::{BackupPage, BackupPart, BackupRequest, BackupSkipped};

@@ -1,8 +1,8 @@
 //! Typed records to and from storage, with the exact text that an optimistic check compares.
 //!
 //! A record ends with a checksum of its own text, so that one changed bit on the disk makes it one that cannot be read,
-//! and not one that says something else. A damaged message is worth reading all the same (`readable.rs`). Message ids have
-//! none; vectors have theirs over their bytes.
+//! and not one that says something else. A damaged message is worth reading all the same (`readable.rs`). Vectors have
+//! theirs over their bytes.
 
 use crate::error::{Error, Result};
 use crate::hash::checksum;

@@ -146,7 +146,7 @@ impl Engine {
         let records = self.read_path(id, first, until, None).await?;
         let mut commit = Commit { checks, ..Commit::default() };
         if let Some(last) = records.last() {
-            let (entries, trust) = entries_of(&records, &Entry::new)?;
+            let (entries, trust) = entries_of(&records)?;
             let task = Task::rolling(&self.options.policy.compaction);
             let sections = self.fold(model, &task, Vec::new(), &entries).await?;
             let hashes = records.iter().map(|record| record.content_hash.clone()).collect();

@@ -33,7 +33,7 @@ pub use changes::{ApplyInput, Changes, Numbers, SourceLink, apply, review, withd
 pub use evidence::{is_quoted, is_supported};
 pub use explicit::{FactEdit, FactWrite, Written, approve, check_allowed, edit, erased, explicit, forget, is_erased};
 pub use extract::{Extraction, SourceMessage, extract_request};
-pub use fingerprint::{fingerprint, is_buried, is_tombstone_print};
+pub use fingerprint::{bury_at, fingerprint, is_buried, is_buried_at, is_tombstone_print};
 pub use instructions::is_instruction;
 pub use judge::{Decision, FactOperation, JudgeItem, Resolution, judge_request, parse_operations, resolve};
 pub use own_words::own_words;
