@@ -26,6 +26,8 @@ try {
   await page.waitForFunction(() => document.title === "ready");
   await page.evaluate(live);
   const dump = await page.evaluate(dumped, "throughline:reader");
+  const sealed = await page.evaluate(sealing, `sealed ${name}`);
+  dump.sealed = { ...sealed, ...(await page.evaluate(dumped, sealed.database)) };
   const file = join(root, "tests/releases", `${name}.json`);
   writeFileSync(file, `${JSON.stringify({ name, ...dump }, undefined, 0).replaceAll('],["', '],\n["').replaceAll('"],[[', '"],\n[[')}\n`);
   console.log(`tests/releases/${name}.json: version ${dump.version}, ${Object.entries(dump.stores).map(([store, records]) => `${store} ${records.length}`).join(", ")}`);
@@ -47,7 +49,7 @@ async function live() {
     }),
   };
   const summary = { goal: ["Ship the importer"], confirmed: ["The port is 8471"], decisions: ["Use SQLite, because it needs no server"], constraints: [], failed: [], open: [], next: ["Write the tests"], identifiers: ["8471"] };
-  const languageModel = { contextWindow: 32_000, generate: async ({ purpose }) => JSON.stringify(purpose === "summarize" ? summary : { facts: [] }) };
+  const languageModel = { contextWindow: 32_000, generate: async ({ purpose }) => JSON.stringify(["extract", "judge", "audit"].includes(purpose) ? { facts: [] } : summary) };
   const memory = await globalThis.throughline.createMemory({ userId: "reader", tokenizer: "estimate", embedder, languageModel, policy: { budget: { recentTokens: 500 } } });
   await memory.conversations.create({ id: "work", title: "Ports", projectId: "importer" });
   await memory.append("work", [
@@ -82,8 +84,34 @@ async function live() {
     stream.write("of words.");
     await stream.complete();
   }
+  await memory.conversations.create({ id: "plan", projectId: "importer" });
+  for (let number = 0; number < 6; number += 1) {
+    await memory.append("plan", { role: number % 2 === 0 ? "user" : "assistant", content: `Week ${number} of the plan: ${"parse, check and store. ".repeat(8)}` });
+  }
+  await memory.notes.set("plan", "status", { done: ["parse"], next: "check" });
+  await memory.facts.optIn("health");
+  for (const id of ["work", "plan"]) await memory.episodes.end(id);
+  await memory.buildContext({ conversationId: "plan", question: "What is next?", window: 8_000 });
+  await memory.reportUsage("plan", { provider: "openai", model: "gpt-5", inputTokens: 700, outputTokens: 20 });
   await memory.settled();
   await memory.close();
+}
+
+/** Runs in the page: an encrypted database, and what opens it. */
+async function sealing(userId) {
+  const { createMemory, indexedDbStorage } = globalThis.throughline;
+  const names = async () => (await globalThis.indexedDB.databases()).map(({ name }) => name);
+  const before = await names();
+  const key = Array.from({ length: 32 }, (_, at) => at * 7);
+  const memory = await createMemory({ userId, tokenizer: "estimate", storage: indexedDbStorage({ key: Uint8Array.from(key) }) });
+  await memory.conversations.create({ id: "work", title: "Ports" });
+  await memory.append("work", [{ role: "user", content: "The harbour of Valparaíso." }, { id: "last", role: "assistant", content: "Noted." }]);
+  await memory.facts.add({ fact: "I prefer water to tea.", category: "preference", key: "drink" });
+  await memory.notes.set("work", "plan", "Sail");
+  await memory.settled();
+  await memory.close();
+  const database = (await names()).find((name) => !before.includes(name));
+  return { userId, key, database };
 }
 
 /** Runs in the page: all records, bytes as base64. */
@@ -94,8 +122,9 @@ async function dumped(database) {
   for (const name of [...opened.objectStoreNames]) {
     const store = opened.transaction([name]).objectStore(name);
     const [keys, values] = await Promise.all([answer(store.getAllKeys()), answer(store.getAll())]);
-    stores[name] = keys.map((key, index) => {
-      const { body, blob } = values[index];
+    // The record that keeps room for making room is filler, and is put back where it is missing.
+    const isFiller = ({ blob }) => blob !== undefined && blob.length >= 128 * 1024;
+    stores[name] = keys.map((key, index) => [key, values[index]]).filter(([, value]) => !isFiller(value)).map(([key, { body, blob }]) => {
       return blob === undefined ? [key, body] : [key, body, globalThis.btoa(String.fromCharCode(...blob))];
     });
   }

@@ -100,7 +100,7 @@ fn what_every_release_stored_is_read_searched_and_gone_on_with() {
             assert!(path.len() >= 29 && path.iter().all(|message| raw.contains(message)), "{name}");
             // Titles, summary, facts.
             let chats = engine.list_conversations(None, None).await.unwrap().items;
-            assert!(chats.len() == 2 && chats.iter().any(|chat| chat.title == "Ports"), "{name}");
+            assert!(chats.len() >= 2 && chats.iter().any(|chat| chat.title == "Ports"), "{name}");
             let summary = engine.summary("work").await.unwrap();
             assert!(summary.version >= 1 && summary.summarized_until_seq > 1, "{name}");
             let facts = engine.list_facts(FactFilter::default()).await.unwrap();

@@ -9,8 +9,8 @@ const folder = new URL("../releases/", import.meta.url);
 const releases = readdirSync(folder).map((file) => JSON.parse(readFileSync(new URL(file, folder), "utf8")));
 
 /** Runs in the page: writes a release's records into a database of its layout. */
-async function restore({ name, version, stores }) {
-  const request = indexedDB.open(`throughline:${name}`, version);
+async function restore({ name, database: given = `throughline:${name}`, version, stores }) {
+  const request = indexedDB.open(given, version);
   request.onupgradeneeded = () => Object.keys(stores).forEach((store) => request.result.createObjectStore(store));
   await new Promise((resolve, reject) => { request.onsuccess = resolve; request.onerror = reject; });
   const database = request.result;
@@ -23,6 +23,20 @@ async function restore({ name, version, stores }) {
   }
   await new Promise((resolve) => (transaction.oncomplete = resolve));
   database.close();
+}
+
+/** What sessions left: episodes, the project's summary, a note, an agreement, a bill. */
+async function assertSessions(page, { stores }) {
+  const read = await page.evaluate(async () => ({
+    episodes: (await memory.episodes.list()).length,
+    project: (await memory.summary("plan")).tree.some(({ level }) => level === "project"),
+    note: (await memory.notes.get("plan", "status")).content,
+    consent: (await memory.facts.consent()).optedIn,
+    calls: (await memory.stats()).usage.map(({ model, calls }) => [model, calls]),
+  }));
+  assert.deepEqual(read, {
+    episodes: stores.episodes.length, project: true, note: { done: ["parse"], next: "check" }, consent: ["health"], calls: [["gpt-5", 1]],
+  });
 }
 
 for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
@@ -60,6 +74,32 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
         assert.ok(read.version >= 1 && read.port > 1 && read.added > 0);
         assert.deepEqual(read.facts, ["I prefer water to tea."]);
         assert.match(read.harbour, /Valparaíso/);
+        if (release.stores.episodes.length > 0) await assertSessions(page, release);
+        await page.close();
+      });
+
+      if (release.sealed !== undefined) test(`what ${release.name} encrypted`, async () => {
+        const page = await site.openPage();
+        await page.evaluate(restore, release.sealed);
+        const read = await page.evaluate(async ({ userId, key }) => {
+          const { createMemory, indexedDbStorage } = globalThis.throughline;
+          const opened = (bytes) => createMemory({ userId, tokenizer: "estimate", storage: indexedDbStorage({ key: Uint8Array.from(bytes) }) });
+          const refused = await opened(key.map((byte) => byte ^ 1)).catch(({ code }) => code);
+          const memory = await opened(key);
+          const before = await memory.history("work");
+          await memory.append("work", { role: "user", content: "And Reykjavik" });
+          return {
+            refused, before, after: (await memory.history("work")).length,
+            facts: (await memory.facts.list()).map(({ fact }) => fact),
+            note: (await memory.notes.get("work", "plan")).content,
+            found: (await memory.recall("harbour"))[0]?.messages[0]?.content,
+          };
+        }, release.sealed);
+        assert.deepEqual(read, {
+          refused: "storage_key_wrong",
+          before: [{ role: "user", content: "The harbour of Valparaíso." }, { id: "last", role: "assistant", content: "Noted." }],
+          after: 3, facts: ["I prefer water to tea."], note: "Sail", found: "The harbour of Valparaíso.",
+        });
         await page.close();
       });
     }
