@@ -1,6 +1,8 @@
 // Background work for all users (runJobs), without a server: several workers over PGlite.
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { after, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { createMemory } from "../../dist/index.js";
 import { migratePostgres, postgresStorage, runJobs } from "../../dist/adapters/postgres.js";
 import { MIGRATIONS } from "../../dist/adapters/postgres/migrations.js";
@@ -153,6 +155,18 @@ test("a worker that is stopped gives its users back at once; one that is silent 
   await next.release(userId, { changes: null, waitMs: null, hasFailed: false }, 0);
   assert.deepEqual(opened, ["hal"]);
   assert.deepEqual(await runJobs(worker().options), { users: 1, failures: 0 });
+});
+
+test("a worker with nothing to do looks again and again, and leaves nothing behind", async () => {
+  const controller = new AbortController();
+  let looks = 0;
+  const counted = postgresStorage({ pool: { connect: async () => ({ query: (...given) => (given[0].includes("take_due_users") && (looks += 1), database.query(...given)), release() {} }) } });
+  const ended = runJobs({ ...worker().options, storage: counted, once: false, pollMs: 10, signal: controller.signal });
+  while (looks < 5) await pause(10);
+  assert.equal(getEventListeners(controller.signal, "abort").length, 1);
+  controller.abort();
+  assert.deepEqual(await ended, { users: 0, failures: 0 });
+  assert.equal(getEventListeners(controller.signal, "abort").length, 0);
 });
 
 test("a worker that loses a user gives the work up", { timeout: 20_000 }, async (context) => {

@@ -25,8 +25,8 @@ function freePort() {
   });
 }
 
-/** Starts a server with a database `chat` that the role `app`, no superuser, owns. */
-export async function startServer() {
+/** Starts a server with a database `chat` that the role `app`, no superuser, owns; `settings` as in `["fsync=off"]`. */
+export async function startServer(settings = []) {
   const programs = findPrograms();
   const user = owner();
   const folder = mkdtempSync(join(tmpdir(), "throughline-postgres-"));
@@ -37,7 +37,7 @@ export async function startServer() {
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
   const port = await freePort();
   const server = new Server(programs, user, folder, files, port);
-  await server.start();
+  await server.start(settings);
   await server.asOwner("CREATE ROLE app LOGIN NOSUPERUSER NOBYPASSRLS; ", "postgres");
   await server.asOwner("CREATE DATABASE chat OWNER app", "postgres");
   await server.asOwner("DO $$ BEGIN IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') THEN CREATE EXTENSION vector; END IF; END $$");
@@ -57,8 +57,8 @@ class Server {
   }
 
   /** Runs the server and waits until it takes connections. */
-  async start() {
-    const settings = ["listen_addresses=127.0.0.1", `unix_socket_directories=${this.folder}`, "max_connections=150", "shared_buffers=64MB"];
+  async start(more = []) {
+    const settings = ["listen_addresses=127.0.0.1", `unix_socket_directories=${this.folder}`, "max_connections=150", "shared_buffers=64MB", ...more];
     const process = spawn(join(this.programs, "postgres"), ["-D", this.files, "-p", String(this.port), ...settings.flatMap((setting) => ["-c", setting])], {
       ...this.user, cwd: this.folder, detached: true, stdio: ["ignore", "ignore", "pipe"],
     });
@@ -89,10 +89,16 @@ class Server {
     await gone;
   }
 
-  async stop() {
+  /** Ends the server as an administrator would; its files stay. */
+  async end() {
     const gone = new Promise((resolve) => this.#process.once("exit", resolve));
     this.#process.kill("SIGINT");
     await gone;
+  }
+
+  /** Ends the server and removes its files. */
+  async stop() {
+    await this.end();
     rmSync(this.folder, { recursive: true, force: true });
   }
 

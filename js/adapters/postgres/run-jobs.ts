@@ -50,6 +50,9 @@ export class JobRunner {
   readonly #options: Required<Omit<JobOptions, "signal" | "memoryFor">> & Pick<JobOptions, "memoryFor">;
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
+  /** Each gives up the work of one user. */
+  readonly #givingUp = new Set<AbortController>();
+  #wake: (() => void) | undefined;
   readonly #report: JobReport = { users: 0, failures: 0 };
 
   constructor(queue: DueUsers, options: JobOptions) {
@@ -69,6 +72,11 @@ export class JobRunner {
 
   /** Works until `signal` is aborted or, with `once`, nothing is left. */
   async run(): Promise<JobReport> {
+    const end = (): void => {
+      for (const each of this.#givingUp) each.abort();
+      this.#wake?.();
+    };
+    this.#signal.addEventListener("abort", end);
     try {
       while (!this.#signal.aborted) {
         const free = this.#options.concurrency - this.#running.size;
@@ -80,6 +88,7 @@ export class JobRunner {
       }
     } finally {
       await Promise.all(this.#running);
+      this.#signal.removeEventListener("abort", end);
     }
     return this.#report;
   }
@@ -102,11 +111,9 @@ export class JobRunner {
 
   /** Until one of those under way ends or, where there is room for more, a while has passed. */
   async #pause(isFull: boolean): Promise<void> {
-    let end: (() => void) | undefined;
-    const over = new Promise<void>((resolve) => (end = resolve));
+    const over = new Promise<void>((resolve) => (this.#wake = resolve));
     // Workers that began together are not to look together.
-    const timer = isFull ? undefined : setTimeout(() => end?.(), this.#options.pollMs * (0.75 + Math.random() / 2));
-    this.#signal.addEventListener("abort", () => end?.(), { once: true });
+    const timer = isFull ? undefined : setTimeout(() => this.#wake?.(), this.#options.pollMs * (0.75 + Math.random() / 2));
     await Promise.race([over, ...this.#running]);
     clearTimeout(timer);
   }
@@ -114,12 +121,12 @@ export class JobRunner {
   /** Works one user off; never rejects. */
   async #workFor({ userId, changes }: DueUser): Promise<void> {
     const givenUp = new AbortController();
-    const giveUp = (): void => givenUp.abort();
-    this.#signal.addEventListener("abort", giveUp);
-    const release = this.#queue.keep(userId, giveUp);
+    this.#givingUp.add(givenUp);
+    if (this.#signal.aborted) givenUp.abort();
+    const release = this.#queue.keep(userId, () => givenUp.abort());
     const outcome = await this.#outcome(userId, changes, givenUp.signal);
     release();
-    this.#signal.removeEventListener("abort", giveUp);
+    this.#givingUp.delete(givenUp);
     // Where this fails, the user is taken again as one whose worker is silent.
     await this.#queue.release(userId, outcome, this.#options.idleMs).catch((error: unknown) => this.#tell(error as MemoryError, userId));
   }

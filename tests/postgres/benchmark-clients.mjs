@@ -1,0 +1,53 @@
+// A process with some of the clients of the benchmark: it is told what to do by its parent, and tells times.
+import { createMemory } from "throughline";
+import { postgresStorage } from "throughline/postgres";
+import { hashingEmbedder } from "../../bench/embedder.mjs";
+import { timed } from "../../bench/timing.mjs";
+
+const WINDOW = { window: 16_000, reserve: 2_000 };
+
+process.once("message", async ({ address, clients, of, visits, rounds, users, made, each, asked }) => {
+  const storage = postgresStorage({ connectionString: address, maxConnections: clients.length });
+  const report = { times: { open: [], append: [], recall: [], buildContext: [] }, errors: [], found: 0, asked: 0 };
+  const embedder = hashingEmbedder();
+
+  /** Times a call; what fails is told and gives nothing. */
+  async function note(name, call) {
+    try {
+      const [took, answer] = await timed(call);
+      report.times[name].push(took);
+      return answer;
+    } catch (error) {
+      report.errors.push(`${name}: ${error.code ?? error.message}`);
+      return undefined;
+    }
+  }
+
+  async function visit(number, questions) {
+    const memory = await note("open", () => createMemory({ userId: `user ${number}`, storage, embedder }));
+    if (memory === undefined) return;
+    memory.on("error", ({ code }) => report.errors.push(`in the background: ${code}`));
+    for (const { query, target } of questions) {
+      await note("append", () => memory.append("c0", { role: "user", content: query }));
+      const groups = await note("recall", () => memory.recall(query));
+      report.asked += 1;
+      const at = target % each;
+      const [conversation, seq] = [`c${Math.floor(at / 500)}`, (at % 500) + 1];
+      if (groups?.some(({ conversationId, hits }) => conversationId === conversation && hits.some((hit) => hit.seq === seq))) report.found += 1;
+      await note("buildContext", () => memory.buildContext({ conversationId: "c0", question: query, retrieval: "always", ...WINDOW }));
+    }
+    await memory.settled();
+    await memory.close();
+  }
+
+  await Promise.all(clients.map(async (client) => {
+    for (let count = 0; count < visits; count += 1) {
+      const number = (client + count * of) % users;
+      const own = asked.filter(({ target }) => Math.floor(target / each) === number % made);
+      await visit(number, Array.from({ length: rounds }, (_, round) => own[(client + count * rounds + round) % own.length]));
+    }
+  }));
+  await storage.end();
+  process.send(report);
+  process.disconnect();
+});
