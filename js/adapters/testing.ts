@@ -1,5 +1,11 @@
-/** `throughline/testing`: a model and an embedder that always do the same, for tests without a network. */
+/**
+ * `throughline/testing`: a model and an embedder that always do the same, for tests without a network, and what every storage
+ * must do.
+ */
 
+export { storageConformance } from "./testing/storage-conformance.js";
+export type { ConformanceCase } from "./testing/storage-conformance.js";
+export type { ExaminedStorage } from "./testing/conformance-place.js";
 import type { Embedder, GenerateRequest, LanguageModel, ModelPurpose } from "../types/options.js";
 
 /** An answer of a {@link scriptedModel}: the answer itself, a failure that is thrown, or what gives one of them. */

@@ -3,57 +3,125 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryError, createMemory, externalStorage, isMemoryError } from "throughline";
 import { createMemoryClient } from "throughline/client";
+import { storageConformance } from "throughline/testing";
 import { compareKeys } from "./record-keys.mjs";
 
 const code = (expected, more = () => true) => (error) => isMemoryError(error, expected) && more(error);
 
-/** Records of one user, as the port asks for them. `before` is called in front of everything, and may throw. */
-function listStorage(before = () => {}) {
+/**
+ * Records of users, as the port asks for them. `before` is called in front of everything, and may throw; `broken` names a promise
+ * that it does not keep.
+ */
+function listStorage(before = () => {}, broken = "") {
   const users = new Map();
   const calls = [];
   const open = async (userId) => {
     before("open");
-    if (!users.has(userId)) users.set(userId, []);
-    let list = users.get(userId);
-    const find = ({ store, key }) => list.find((each) => each.store === store && compareKeys(each.key, key) === 0);
+    if (!users.has(userId)) users.set(userId, { list: [] });
+    const records = users.get(userId);
+    const order = (one, other) => (broken === "order" ? (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1) : compareKeys(one, other));
+    const find = ({ store, key }) => records.list.find((each) => each.store === store && compareKeys(each.key, key) === 0);
     const isIn = ({ store, lower, lowerOpen, upper }) => (each) => {
       const low = lower === undefined ? 1 : compareKeys(each.key, lower);
-      return each.store === store && (lowerOpen ? low > 0 : low >= 0) && (upper === undefined || compareKeys(each.key, upper) < 0);
+      const isBelow = upper === undefined || compareKeys(each.key, upper) < (broken === "upper" ? 1 : 0);
+      return (broken === "stores" || each.store === store) && (lowerOpen && broken !== "lower" ? low > 0 : low >= 0) && isBelow;
     };
-    const remove = (isGone) => {
-      list = list.filter((each) => !isGone(each));
-      users.set(userId, list);
-    };
+    const remove = (isGone) => (records.list = records.list.filter((each) => !isGone(each)));
     const called = (name) => {
       calls.push(name);
       before(name);
-      list = users.get(userId) ?? list;
+      if (users.get(userId) !== records && broken !== "destroyed") throw new MemoryError("storage_unavailable", "The records were destroyed.");
+    };
+    const kept = ({ body, blob }) => {
+      if (broken === "blob" || blob === undefined) return { body: broken === "body" ? body.trim() : body, ...(broken === "blob" && { blob: blob ?? new Uint8Array() }) };
+      return { body, blob: broken === "view" ? new Uint8Array(blob.buffer) : blob.slice() };
     };
     return {
-      get: async (addresses) => (called("get"), addresses.map((address) => find(address)?.record ?? null)),
+      get: async (addresses) => {
+        called("get");
+        const found = addresses.map((address) => find(address)?.record ?? null);
+        return broken === "get" ? found.filter((record) => record !== null) : found;
+      },
       scan: async ({ limit, reverse, ...range }) => {
         called("scan");
-        const found = list.filter(isIn(range)).sort((one, other) => compareKeys(one.key, other.key));
+        const found = records.list.filter(isIn(range)).sort((one, other) => order(one.key, other.key)).map(({ key, record }) => ({ key, record }));
+        if (broken === "limit") return (limit === undefined ? found : found.slice(0, limit)).sort(() => (reverse ? -1 : 1));
         return (reverse ? found.reverse() : found).slice(0, limit);
       },
-      count: async (range) => (called("count"), list.filter(isIn(range)).length),
+      count: async (range) => (called("count"), records.list.filter(isIn(range)).length),
       commit: async ({ checks, deleteRanges, deletes, puts }) => {
         called("commit");
-        if (!checks.every((check) => (find(check)?.record.body ?? null) === check.body)) return false;
+        const holds = checks.every((check) => (find(check)?.record.body ?? null) === check.body);
+        if (!holds && broken !== "checks") return false;
+        if (broken === "race") await new Promise((resolve) => setImmediate(resolve));
+        const put = () => {
+          for (const { store, key, record } of puts) {
+            remove((each) => each === find({ store, key }));
+            records.list.push({ store, key, record: kept(record) });
+          }
+        };
+        if (broken === "puts first") put();
         for (const range of deleteRanges) remove(isIn(range));
         for (const address of deletes) remove((each) => each === find(address));
-        for (const put of puts) {
-          remove((each) => each === find(put));
-          list.push(put);
+        if (broken === "torn" && puts.length > 1) {
+          const [first] = puts.splice(0, 1);
+          records.list = [...records.list.filter((each) => each !== find(first)), { ...first, record: kept(first.record) }];
+          await new Promise((resolve) => setTimeout(resolve, 1));
         }
-        return true;
+        if (broken !== "puts first") put();
+        return holds;
       },
-      destroy: async () => (called("destroy"), remove(() => true)),
+      destroy: async () => {
+        called("destroy");
+        users.delete(userId);
+      },
       close: () => calls.push("close"),
     };
   };
   return { open, calls, users };
 }
+
+/** Locks and a channel within this process. */
+function togetherness(broken = "") {
+  const held = new Set();
+  const open = new Set();
+  return {
+    tryLock: async (userId, lock) => {
+      const name = broken === "lock of all" ? lock : JSON.stringify([userId, lock]);
+      if (held.has(name) && broken !== "lock") return null;
+      held.add(name);
+      return () => void held.delete(name);
+    },
+    channel: (name) => {
+      const channel = {
+        onmessage: null,
+        postMessage: (data) => {
+          for (const other of open) if ((other.channel !== channel || broken === "echo") && (other.name === name || broken === "names")) other.channel.onmessage?.({ data });
+        },
+        close: () => open.forEach((each) => each.channel === channel && open.delete(each)),
+      };
+      open.add({ name, channel });
+      return channel;
+    },
+  };
+}
+
+for (const { name, run } of storageConformance(externalStorage({ name: "lists", durable: true, open: listStorage().open, ...togetherness() }))) {
+  test(`conformance of lists: ${name}`, run);
+}
+
+test("the conformance suite finds each promise that is not kept", async () => {
+  const faults = ["order", "upper", "lower", "stores", "destroyed", "body", "blob", "view", "get", "limit", "checks", "race", "puts first", "torn", "lock", "lock of all", "echo", "names"];
+  for (const broken of faults) {
+    let seen;
+    for (const { run } of storageConformance({ ...listStorage(undefined, broken), ...togetherness(broken) })) {
+      seen = await run().then(() => undefined, ({ message }) => message);
+      if (seen !== undefined) break;
+    }
+    assert.match(seen ?? "", / in place of /, broken);
+    assert.ok(seen.length < 1_000, "it says so in a few words");
+  }
+});
 
 test("a memory works over it: what it stored is there for the next one, and it is closed with the memory", async () => {
   const { open, calls } = listStorage();

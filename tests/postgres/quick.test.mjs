@@ -7,7 +7,7 @@ import { postgresStorage, migratePostgres } from "../../dist/adapters/postgres.j
 import { keyOf, keyText, rangeTexts } from "../../dist/adapters/postgres/key-bytes.js";
 import { MIGRATIONS } from "../../dist/adapters/postgres/migrations.js";
 import { TABLES } from "../../dist/adapters/postgres/tables.js";
-import { hashingEmbedder, scriptedModel } from "../../dist/adapters/testing.js";
+import { hashingEmbedder, scriptedModel, storageConformance } from "../../dist/adapters/testing.js";
 import { random } from "../js/random.mjs";
 import { compareKeys } from "../js/record-keys.mjs";
 import { openPglite } from "./pglite.mjs";
@@ -36,6 +36,8 @@ async function openRecords(user, from = storage) {
 }
 const nothing = { checks: [], deleteRanges: [], deletes: [], puts: [], strict: true };
 const put = (store, key, body, blob) => ({ store, key, record: blob === undefined ? { body } : { body, blob } });
+
+for (const { name, run } of storageConformance(storage)) test(`conformance: ${name}`, run);
 
 test("bytes of keys sort as the keys do, and are read back", () => {
   const below = random(7);

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { createMemory } from "throughline";
 import { migratePostgres, postgresStorage } from "throughline/postgres";
+import { storageConformance } from "throughline/testing";
 import { TABLES } from "../../dist/adapters/postgres/tables.js";
 import { sendAll, startModel } from "./model-server.mjs";
 import { startServer } from "./server.mjs";
@@ -41,6 +42,14 @@ test("the engine's own suite for storages passes", async () => {
   const [status] = await once(command, "close");
   assert.equal(status, 0, said);
   assert.match(said, /1 passed/);
+});
+
+test("the suite for storages of an app's own passes, with notices as its channel", async (t) => {
+  const pool = new pg.Pool({ connectionString: server.address() });
+  const storage = postgresStorage({ pool, schema: "public_suite", notifications: true });
+  for (const { name, run } of storageConformance(storage)) await t.test(name, run);
+  await storage.end();
+  await pool.end();
 });
 
 test("32 writers append to one conversation: every number is given once, none is left out, and all read the same", async () => {
