@@ -101,6 +101,7 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
   });
   const end = async (): Promise<void> => {
     notices?.close();
+    await leases.idle();
     if (options.pool === undefined) await database.end();
   };
   const dueUsers = (): DueUsers => new DueUsers(() => prepared().then(() => database), sql);

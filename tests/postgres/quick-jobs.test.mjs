@@ -49,7 +49,7 @@ test("users with work are found and worked off, once; who has none is not opened
 
 test("what is written while a user is worked off is worked off as well", async () => {
   await says("cat", "First.");
-  const { opened, options } = worker();
+  const { opened, options } = worker({ idleMs: 1_800_000 });
   const memoryFor = async (userId) => {
     const memory = await options.memoryFor(userId);
     if (opened.length === 1) await says("cat", "Second.");
@@ -57,6 +57,7 @@ test("what is written while a user is worked off is worked off as well", async (
   };
   assert.deepEqual(await runJobs({ ...options, memoryFor }), { users: 2, failures: 0 });
   assert.equal((await rows("SELECT FROM throughline.message_embeddings WHERE user_id = 'cat'")).length, 2);
+  await database.exec("DELETE FROM throughline.memory_due_users");
 });
 
 test("a user is left to who talks with them until nothing was said for a while, but not for ever; and is looked at again when a session is over", async () => {
@@ -132,7 +133,7 @@ test("a job that failed is tried again when the engine says so", async () => {
 test("a worker that is stopped gives its users back at once; one that is silent loses them, and what it still says is not heard", async () => {
   await says("hal", "Hello.");
   const controller = new AbortController();
-  const { opened, options } = worker({ signal: controller.signal, once: false });
+  const { opened, options } = worker({ signal: controller.signal, once: false, idleMs: 1_800_000 });
   const stopped = runJobs({
     ...options,
     memoryFor: async (userId) => {

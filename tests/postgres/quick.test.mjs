@@ -285,6 +285,16 @@ test("a lock is held among all storages until it is released, or its holder is s
   taken();
 });
 
+test("a storage that ends gives back what is still being taken or released", async () => {
+  const ending = postgresStorage({ pool });
+  const slow = () => new Promise((resolve) => setTimeout(resolve, 50));
+  faults.push({ matches: /take_lease/, when: slow() }, { matches: /release_lease/, when: slow() });
+  const late = ending.given.tryLock("late", "work").then((release) => release());
+  await ending.end();
+  assert.deepEqual(await rows("SELECT FROM throughline.memory_leases WHERE user_id = 'late'"), []);
+  await late;
+});
+
 async function until(holds) {
   for (let tries = 0; !(await holds()); tries += 1) {
     assert.ok(tries < 200, "it never came to hold");

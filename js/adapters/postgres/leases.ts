@@ -11,6 +11,8 @@ export class Leases {
   readonly #schema: string;
   /** What is being released is free for whoever asks next here. */
   readonly #releasing = new Map<string, Promise<unknown>>();
+  /** What is asked of the database at the moment. */
+  readonly #asking = new Set<Promise<unknown>>();
 
   constructor(database: Database, schema: string) {
     this.#database = database;
@@ -23,7 +25,7 @@ export class Leases {
     await this.#releasing.get(name);
     const holder = crypto.randomUUID();
     const take = async (): Promise<boolean> => {
-      const [row] = await this.#database.run(`SELECT ${this.#schema}.take_lease($1, $2, $3, $4) AS taken`, [user, lock, holder, LEASE_SECONDS]);
+      const [row] = await this.#ask("take_lease($1, $2, $3, $4) AS taken", [user, lock, holder, LEASE_SECONDS]);
       return (row as { taken: boolean }).taken;
     };
     if (!(await take())) return null;
@@ -36,9 +38,25 @@ export class Leases {
     return () => {
       clearInterval(timer);
       // Where this fails, it ends by itself.
-      const released = this.#database.run(`SELECT ${this.#schema}.release_lease($1, $2, $3)`, [user, lock, holder]).catch(() => undefined);
+      const released = this.#ask("release_lease($1, $2, $3)", [user, lock, holder]).catch(() => undefined);
       this.#releasing.set(name, released);
       void released.then(() => this.#releasing.get(name) === released && this.#releasing.delete(name));
     };
+  }
+
+  /** Resolves when nothing is being taken or released: a lock that comes too late for its memory is given back as well. */
+  async idle(): Promise<void> {
+    while (this.#asking.size > 0) {
+      await Promise.allSettled(this.#asking);
+      // Whoever waited for the answer has its turn.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  }
+
+  #ask(call: string, values: unknown[]): Promise<unknown[]> {
+    const asking = this.#database.run(`SELECT ${this.#schema}.${call}`, values);
+    const noted = asking.finally(() => this.#asking.delete(noted)).catch(() => undefined);
+    this.#asking.add(noted);
+    return asking;
   }
 }

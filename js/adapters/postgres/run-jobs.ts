@@ -83,7 +83,7 @@ export class JobRunner {
         const taken = free === 0 ? [] : await this.#take(free);
         for (const due of taken) this.#start(due);
         if (taken.length > 0) continue;
-        if (this.#options.once && this.#running.size === 0) break;
+        if (this.#signal.aborted || (this.#options.once && this.#running.size === 0)) break;
         await this.#pause(free === 0);
       }
     } finally {
