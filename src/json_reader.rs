@@ -42,6 +42,13 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
+    /// The fields of an object's JSON text. What cannot be read is told at the end, as a field's problem is.
+    #[cfg(feature = "wasm")]
+    pub(crate) fn of_text(text: &str) -> Self {
+        parse(text).map_or_else(|problem| Self { object: Map::new(), problem: Some(problem) }, Self::of)
+    }
+
+    #[inline(never)]
     fn of(value: Value) -> Self {
         match value {
             Value::Object(object) => Self { object, problem: None },
@@ -84,10 +91,11 @@ impl Fields {
         self.problem.get_or_insert_with(|| format!("field `{name}`: {problem}"));
     }
 
-    /// What was wrong, if anything.
-    fn problem(&mut self, strict: bool) -> Option<String> {
+    /// Whether all could be read; else what was wrong. A field that nobody took is wrong where it is read strictly.
+    #[inline(never)]
+    pub(crate) fn end(self, strict: bool) -> Result<(), String> {
         let unknown = self.object.keys().next().filter(|_| strict).map(|name| format!("unknown field `{name}`"));
-        self.problem.take().or(unknown)
+        self.problem.or(unknown).map_or(Ok(()), Err)
     }
 }
 
@@ -99,7 +107,7 @@ impl<T: FromFields> FromJson for T {
     fn read(value: Value) -> Result<Self, String> {
         let mut fields = Fields::of(value);
         let out = Self::from_fields(&mut fields);
-        fields.problem(Self::STRICT).map_or(Ok(out), Err)
+        fields.end(Self::STRICT).map(|()| out)
     }
 }
 

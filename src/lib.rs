@@ -16,6 +16,7 @@ mod json_reader;
 mod json_text;
 pub mod message;
 pub mod model_answer;
+mod model_schema;
 pub mod ports;
 pub mod prompt_text;
 pub mod records;

@@ -6,12 +6,13 @@ use super::{is_instruction, sensitive_categories, sensitive_category, similarity
 use crate::error::{Error, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::model_answer;
+use crate::model_schema::{TEXTS, list_schema};
 use crate::ports::{ModelRequest, Purpose};
 use crate::prompt_text::json_line;
 use crate::records::{FactRecord, FactStatus, Trust};
 use crate::secrets::has_secret;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Similarity of two facts, 0 to 1, from which a denial in one of them contradicts the other.
 const DENIAL_FLOOR: f64 = 0.6;
@@ -197,21 +198,7 @@ pub fn audit_request(
         lines.push(line);
     }
     lines.reverse();
-    let finding = json!({
-        "type": "object",
-        "properties": {
-            "kind": { "type": "string", "enum": ["contradiction", "instruction", "outdated"] },
-            "ids": { "type": "array", "items": { "type": "string" } },
-        },
-        "required": ["kind", "ids"],
-        "additionalProperties": false,
-    });
-    let schema = json!({
-        "type": "object",
-        "properties": { "findings": { "type": "array", "items": finding } },
-        "required": ["findings"],
-        "additionalProperties": false,
-    });
+    let fields = [("kind", r#"{"type":"string","enum":["contradiction","instruction","outdated"]}"#), ("ids", TEXTS)];
     (!lines.is_empty()).then(|| ModelRequest {
         purpose: Purpose::Audit,
         system: SYSTEM.to_owned(),
@@ -219,7 +206,7 @@ pub fn audit_request(
             "FACTS\n{}\nAnswer as JSON: {{\"findings\": [{{\"kind\": \"outdated\", \"ids\": [\"f1\"]}}]}}.",
             lines.concat()
         ),
-        schema: Some(schema),
+        schema: Some(list_schema("findings", &fields)),
         max_tokens: ANSWER_TOKENS,
     })
 }

@@ -3,12 +3,13 @@
 use super::{LONGEST_FACT_CHARS, sensitive_categories};
 use crate::config::FactPolicy;
 use crate::embedded_data::without_data;
+use crate::json_text::json_text;
 use crate::message::{Message, Part, Role, Seq};
+use crate::model_schema::{TEXT, TEXT_OR_NULL, list_schema};
 use crate::ports::{ModelRequest, Purpose};
 use crate::prompt_text::{json_line, push_quoted, strip_injected, strip_reasoning};
 use crate::records::{FactRecord, FactStatus};
 use crate::secrets::{LEFT_OUT, without_secrets};
-use serde_json::json;
 
 /// Longest user message that is shown whole, in characters: the first 6,000 and the last 2,000 of a longer one are.
 const USER_CHARS: (usize, usize) = (6_000, 2_000);
@@ -205,26 +206,17 @@ Most messages hold no such fact. Then the list is empty.",
 }
 
 fn schema(policy: &FactPolicy) -> serde_json::Value {
-    let fact = json!({
-        "type": "object",
-        "properties": {
-            "fact": { "type": "string" },
-            "category": { "type": "string", "enum": policy.categories },
-            "key": { "type": ["string", "null"] },
-            "confidence": { "type": "number" },
-            "quote": { "type": "string" },
-            "seq": { "type": "integer" },
-            "kind": { "type": "string", "enum": ["statement", "inference"] },
-            "special": { "type": ["string", "null"] },
-            "valid_days": { "type": ["number", "null"] },
-        },
-        "required": ["fact", "category", "key", "confidence", "quote", "seq", "kind", "special", "valid_days"],
-        "additionalProperties": false,
-    });
-    json!({
-        "type": "object",
-        "properties": { "facts": { "type": "array", "items": fact } },
-        "required": ["facts"],
-        "additionalProperties": false,
-    })
+    let category = format!(r#"{{"type":"string","enum":{}}}"#, json_text(&policy.categories).unwrap_or_default());
+    let fields = [
+        ("fact", TEXT),
+        ("category", &category),
+        ("key", TEXT_OR_NULL),
+        ("confidence", r#"{"type":"number"}"#),
+        ("quote", TEXT),
+        ("seq", r#"{"type":"integer"}"#),
+        ("kind", r#"{"type":"string","enum":["statement","inference"]}"#),
+        ("special", TEXT_OR_NULL),
+        ("valid_days", r#"{"type":["number","null"]}"#),
+    ];
+    list_schema("facts", &fields)
 }

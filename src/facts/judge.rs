@@ -5,12 +5,13 @@ use super::similarity::Neighbour;
 use super::{Rejection, RejectionReason, is_current};
 use crate::error::{Error, Result};
 use crate::model_answer;
+use crate::model_schema::{TEXT_OR_NULL, list_schema};
 use crate::ports::{ModelRequest, Purpose};
 use crate::prompt_text::json_line;
 use crate::records::FactRecord;
 use crate::sorted_map::SortedSet;
 use crate::sorting;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Deletions of one answer above this share of the active facts are refused (and more than one).
 const MASS_DELETE_RATIO: f64 = 0.2;
@@ -152,22 +153,12 @@ pub fn judge_request(items: &[JudgeItem<'_>]) -> ModelRequest {
 }
 
 fn schema() -> Value {
-    let operation = json!({
-        "type": "object",
-        "properties": {
-            "candidate": { "type": "integer" },
-            "operation": { "type": "string", "enum": ["ADD", "UPDATE", "DELETE", "NOOP"] },
-            "target": { "type": ["string", "null"] },
-        },
-        "required": ["candidate", "operation", "target"],
-        "additionalProperties": false,
-    });
-    json!({
-        "type": "object",
-        "properties": { "operations": { "type": "array", "items": operation } },
-        "required": ["operations"],
-        "additionalProperties": false,
-    })
+    let fields = [
+        ("candidate", r#"{"type":"integer"}"#),
+        ("operation", r#"{"type":"string","enum":["ADD","UPDATE","DELETE","NOOP"]}"#),
+        ("target", TEXT_OR_NULL),
+    ];
+    list_schema("operations", &fields)
 }
 
 /// The decisions of a judging model's answer, in the order of the answer, and what was refused of it.

@@ -16,6 +16,7 @@ mod answer_kinds;
 mod asking;
 mod dates;
 mod fitted;
+mod float_rank;
 mod gate;
 mod gate_overlap;
 mod gate_question;

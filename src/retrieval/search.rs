@@ -2,6 +2,7 @@
 
 use super::dates::day_of;
 use super::fitted::Weights;
+use super::float_rank::{of_rank, rank_of};
 use super::message_index::{Hit, MessageIndex, Mode, SearchRequest, SearchResult};
 use super::question::Question;
 use super::rerank::{self, ClosenessFigures, HitFigures, LexicalScale, Scores};
@@ -201,9 +202,12 @@ impl<'a> Search<'a> {
     fn learn_closeness(&mut self, candidates: &[Candidate]) -> Result<()> {
         let (Some(vectors), Some(vector)) = (&self.index.vectors, self.request.vector) else { return Ok(()) };
         let sample = self.background_sample();
-        let mut known: Vec<f32> = vectors.similarities(vector, &sample)?.into_iter().flatten().collect();
-        // Summed in an order of its own, so that the sum is the same to the last bit.
-        known.sort_unstable_by(f32::total_cmp);
+        // Summed in an order of its own, so that the sum is the same to the last bit; sorted as whole numbers, by code that
+        // is there already.
+        let similarities = vectors.similarities(vector, &sample)?;
+        let mut ranks: Vec<u64> = similarities.into_iter().flatten().map(rank_of).collect();
+        ranks.sort_unstable();
+        let known: Vec<f32> = ranks.into_iter().map(of_rank).collect();
         if known.is_empty() {
             return Ok(());
         }

@@ -148,10 +148,28 @@ impl From<&str> for KeyPart {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(pub Vec<KeyPart>);
 
+impl Key {
+    /// The key of one component. A call of its own, since keys are made in hundreds of places.
+    #[inline(never)]
+    pub fn of(part: impl Into<KeyPart>) -> Self {
+        Self(vec![part.into()])
+    }
+
+    /// The key with one component more.
+    #[must_use]
+    #[inline(never)]
+    pub fn and(mut self, part: impl Into<KeyPart>) -> Self {
+        self.0.reserve_exact(1);
+        self.0.push(part.into());
+        self
+    }
+}
+
 /// Builds a [`Key`] from texts and numbers: `key!["conversation", 5]`.
 #[macro_export]
 macro_rules! key {
-    ($($part:expr),* $(,)?) => { $crate::store::Key(vec![$($crate::store::KeyPart::from($part)),*]) };
+    () => { $crate::store::Key(Vec::new()) };
+    ($first:expr $(, $next:expr)* $(,)?) => { $crate::store::Key::of($first)$(.and($next))* };
 }
 
 /// A stored record: JSON text of its type, and bytes where it carries any (vectors, index chunks).

@@ -3,10 +3,11 @@
 use super::transcript::Entry;
 use super::{SECTIONS, render};
 use crate::config::{CompactionPolicy, EpisodePolicy};
+use crate::model_schema::{TEXTS, object_schema};
 use crate::ports::{ModelRequest, Purpose};
 use crate::prompt_text::{json_line, neutralize};
 use crate::records::{SummaryHead, SummarySection};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// Tokens of the answer beyond the summary itself: the names of the sections and the JSON around them.
 const ANSWER_OVERHEAD_TOKENS: u32 = 256;
@@ -142,8 +143,5 @@ fn existing_notes(existing: &[SummarySection]) -> String {
 
 /// JSON Schema of the answer; every key is required and none may be added, as strict modes of providers want it.
 fn schema() -> Value {
-    let list = json!({ "type": "array", "items": { "type": "string" } });
-    let properties: Map<String, Value> = SECTIONS.iter().map(|(name, _)| ((*name).to_owned(), list.clone())).collect();
-    let names: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
-    json!({ "type": "object", "properties": properties, "required": names, "additionalProperties": false })
+    object_schema(&SECTIONS.map(|(name, _)| (name, TEXTS)))
 }

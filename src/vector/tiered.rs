@@ -278,9 +278,11 @@ impl VectorIndex for TieredIndex {
         let Some(query) = self.rows.query(query).filter(|_| k > 0) else {
             return Ok(Vec::new());
         };
-        let mut rows: Vec<u32> = ids.iter().filter_map(|id| self.rows.row_of(*id)).collect();
+        // As wide as the lexical index sorts its hashes: the sort of another width would be 3 KB of its own.
+        let mut rows: Vec<u64> = ids.iter().filter_map(|id| self.rows.row_of(*id).map(u64::from)).collect();
         rows.sort_unstable();
         rows.dedup();
+        let rows: Vec<u32> = rows.into_iter().map(|row| row as u32).collect();
         Ok(self.nearest(&query, k, &Wanted { among: Some(&rows), accept: &|_| true, seen: rows.len() }))
     }
 

@@ -2,19 +2,27 @@
 
 use crate::error::{Code, Error, Result};
 use crate::formats::well_formed;
-use crate::json_reader::{FromJson, read_json};
+use crate::json_reader::{Fields, FromFields, FromJson};
 use crate::json_text::json_text;
 use serde::Serialize;
 use wasm_bindgen::JsValue;
 
 /// The JSON text of a plain object as a typed request.
-pub(super) fn from_json<T: FromJson>(text: &str) -> Result<T> {
-    T::read(request_value(text)?).map_err(unreadable)
+pub(super) fn from_json<T: FromFields>(text: &str) -> Result<T> {
+    let mut fields = request_fields(text);
+    let request = T::from_fields(&mut fields);
+    ended(fields, T::STRICT)?;
+    Ok(request)
 }
 
 #[inline(never)]
-fn request_value(text: &str) -> Result<serde_json::Value> {
-    read_json(&well_formed(text)).map_err(unreadable)
+fn request_fields(text: &str) -> Fields {
+    Fields::of_text(&well_formed(text))
+}
+
+#[inline(never)]
+fn ended(fields: Fields, strict: bool) -> Result<()> {
+    fields.end(strict).map_err(unreadable)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
@@ -24,10 +32,9 @@ fn unreadable(problem: String) -> Error {
 }
 
 /// The options of an engine, a plain object, as their type.
-pub(super) fn from_js<T: FromJson>(options: JsValue) -> Result<T> {
-    let value: serde_json::Value = serde_wasm_bindgen::from_value(options)
-        .map_err(|_| Error::invalid_argument("the options are not plain data"))?;
-    T::read(value).map_err(unreadable)
+pub(super) fn from_js<T: FromFields>(options: &JsValue) -> Result<T> {
+    let text = js_sys::JSON::stringify(options).ok().and_then(|text| text.as_string());
+    from_json(&text.ok_or_else(|| Error::invalid_argument("the options are not plain data"))?)
 }
 
 /// The policy, every field of which may be left out and none misspelt.

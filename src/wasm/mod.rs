@@ -807,7 +807,7 @@ fn promise(answer: Pin<Box<dyn Future<Output = Result<JsValue>>>>) -> js_sys::Pr
 }
 
 async fn open(options: JsValue, host: JsValue, handle: Option<MemoryStoreHandle>) -> Result<JsEngine> {
-    let options: OpenOptions = from_js(options).map_err(|error: Error| error.with_code(Code::InvalidConfig))?;
+    let options: OpenOptions = from_js(&options).map_err(|error: Error| error.with_code(Code::InvalidConfig))?;
     let callbacks = host::Callbacks::new(&host);
     let data_lost = Rc::new(Cell::new(false));
     let opened: Rc<RefCell<Weak<Engine>>> = Rc::default();

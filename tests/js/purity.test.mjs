@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const JS_CRATES = ["wasm-bindgen", "wasm-bindgen-futures", "js-sys", "web-sys", "serde-wasm-bindgen", "idb"];
+const JS_CRATES = ["wasm-bindgen", "wasm-bindgen-futures", "js-sys", "web-sys", "idb"];
 
 function crates(...features) {
   const args = ["tree", "--no-default-features", ...features, "--edges", "normal", "--target", "wasm32-unknown-unknown", "--prefix", "none", "--format", "{p}"];
