@@ -30,7 +30,9 @@ pub fn ask(engine: Rc<Engine>, locks: LocalLocks, change: Change) -> Asked {
         let done = |()| (Answer::Done, true);
         match change {
             Change::Create { conversation } => {
-                let new = NewConversation { id: conversation, ..NewConversation::default() };
+                // Every other one belongs to a project.
+                let project_id = conversation.ends_with(['0', '2', '4']).then(|| "p".to_owned());
+                let new = NewConversation { id: conversation, project_id, ..NewConversation::default() };
                 engine.create_conversation(new).await.map(|_| done(()))
             }
             Change::Rename { conversation, title } => {

@@ -134,9 +134,14 @@ impl Play {
             .random
             .pick(&["was asked about the harbour", "naïve “quotes” 漢字 😀", "runs src/main.rs on port 8471", "ok"])
             .unwrap_or(&"");
+        let text = if role == "user" && self.random.happens(250) {
+            format!("I like {mark} much")
+        } else {
+            format!("{mark} {text}")
+        };
         let space = if self.random.happens(200) { "  " } else { "" };
         let id = id.map(|id| format!("\"id\":\"{id}\",")).unwrap_or_default();
-        format!("{{{space}{id}\"role\":\"{role}\",\"content\":\"{mark} {text}\"}}")
+        format!("{{{space}{id}\"role\":\"{role}\",\"content\":\"{text}\"}}")
     }
 
     pub fn errand(&mut self) -> Errand {

@@ -52,6 +52,8 @@ pub struct Play {
     /// The last files that were written.
     pub backups: Vec<Rc<Backup>>,
     pub marks: u32,
+    /// Most that there was at once of what a model makes ([`truth::derived`]).
+    pub derived: [usize; 3],
     pub known: truth::Known,
     pub policy: Policy,
     /// What happened in this step, for whoever reads a failure.
@@ -66,6 +68,8 @@ impl Play {
         policy.budget.recent_tokens = 120;
         policy.compaction.high_water_tokens = 150;
         policy.facts.extract = random.happens(300);
+        policy.episodes.idle_ms = 60_000.0;
+        policy.episodes.min_messages = 2;
         let sealing = random.happens(200).then(Rc::default);
         let embedder = WordEmbedder { dimensions: 16, ..WordEmbedder::default() };
         Self {
@@ -82,6 +86,7 @@ impl Play {
             streams: Vec::new(),
             backups: Vec::new(),
             marks: 0,
+            derived: [0; 3],
             known: truth::Known::default(),
             policy,
             log: Vec::new(),

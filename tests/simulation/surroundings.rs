@@ -11,8 +11,8 @@ use std::rc::Rc;
 use std::task::Poll;
 use throughline::ports::{Clock, Embedder, LanguageModel, ModelRequest, Pending, Purpose};
 
-/// What the summariser answers; the distinctive words of what it read are in it too.
-const SUMMARY: &str = r#"{"goal":["Ship it"],"confirmed":["MARKS"],"decisions":["Use it"],"constraints":[],"failed":[],"open":[],"next":[],"identifiers":[]}"#;
+/// What the summariser answers, shorter than what it reads; the distinctive words of what it read are in it too.
+const SUMMARY: &str = r#"{"goal":["Go"],"confirmed":["MARKS"]}"#;
 
 /// A clock that moves when steps say so, and when somebody waits: a wait always lets others go on.
 pub struct Time(Cell<f64>);
@@ -104,25 +104,65 @@ impl LanguageModel for Late<ScriptedModel> {
     }
 }
 
-/// A model that fails now and then; `read`: distinctive words that a summary call which it answered has read.
+/// A model that fails now and then, and else tells what it reads; `read`: distinctive words that a summary call which it answered has read.
 pub fn language_model(seed: u64, read: &Rc<RefCell<BTreeSet<String>>>) -> Late<ScriptedModel> {
     let read = Rc::clone(read);
     let random = RefCell::new(Random::part(seed, u64::MAX - 1));
-    let scripted = ScriptedModel::answering(move |request| match request.purpose {
-        Purpose::Summarize => {
-            let marks = truth::marks_of(&request.prompt);
-            let answer = match random.borrow_mut().below(10) {
-                0 => return None,
-                1 => return Some("<html>".to_owned()),
-                2 => return Some(String::new()),
-                _ => SUMMARY.replace("MARKS", &marks.iter().take(3).cloned().collect::<Vec<_>>().join(" ")),
-            };
-            read.borrow_mut().extend(marks);
-            Some(answer)
+    let scripted = ScriptedModel::answering(move |request| {
+        match random.borrow_mut().below(10) {
+            0 => return None,
+            1 => return Some("<html>".to_owned()),
+            2 => return Some(String::new()),
+            _ => {}
         }
-        Purpose::Extract => Some(r#"{"facts":[]}"#.to_owned()),
-        // Its answers to everything else are none.
-        Purpose::Judge | Purpose::Audit | Purpose::Compress | Purpose::Episode => None,
+        match request.purpose {
+            Purpose::Summarize | Purpose::Compress | Purpose::Episode => {
+                let marks = truth::marks_of(&request.prompt);
+                let told = marks.iter().take(3).cloned().collect::<Vec<_>>().join(" ");
+                if request.purpose == Purpose::Summarize {
+                    read.borrow_mut().extend(marks);
+                }
+                Some(SUMMARY.replace("MARKS", &told))
+            }
+            Purpose::Extract => Some(learned(&request.prompt)),
+            Purpose::Judge => Some(judged(&request.prompt, &mut random.borrow_mut())),
+            Purpose::Audit => None,
+        }
     });
     Late::new(scripted, Random::part(seed, u64::MAX - 4))
+}
+
+/// A fact for everything that the user likes.
+fn learned(prompt: &str) -> String {
+    let (mut seq, mut facts) = (0, Vec::new());
+    for line in prompt.lines() {
+        if let Some((number, role)) = line.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+            seq = number.parse().unwrap_or(0);
+            seq = if role.starts_with("user") { seq } else { 0 };
+        } else if let (Some(mark), true) = (truth::marks_of(line).first(), line.contains("I like ") && seq > 0) {
+            facts.push(serde_json::json!({
+                "fact": format!("User likes {mark}"), "subject": "user", "category": "preference", "confidence": 0.9,
+                "quote": format!("I like {mark}"), "seq": seq, "kind": "statement",
+            }));
+        }
+    }
+    serde_json::json!({ "facts": facts }).to_string()
+}
+
+/// Any decision about each candidate, mostly to keep it.
+fn judged(prompt: &str, random: &mut Random) -> String {
+    let (mut operations, mut candidate) = (Vec::new(), None);
+    for line in prompt.lines() {
+        if let Some(number) = line.strip_prefix("CANDIDATE ") {
+            candidate = number.parse::<u32>().ok();
+        } else if let (Some(number), Some((id, _))) =
+            (candidate, line.strip_prefix('f').and_then(|rest| rest.split_once(": ")))
+        {
+            let operation = *random.pick(&["ADD", "ADD", "ADD", "UPDATE", "DELETE", "NOOP"]).unwrap_or(&"ADD");
+            let target = (operation != "ADD").then(|| format!("f{id}"));
+            operations.push(serde_json::json!({ "candidate": number, "operation": operation, "target": target }));
+            candidate = None;
+        }
+    }
+    serde_json::json!({ "operations": operations }).to_string()
 }

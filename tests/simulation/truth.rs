@@ -143,6 +143,10 @@ pub fn read(disk: &Disk, known: &mut Known) -> Result<Model, String> {
     }
     for store in [Store::Summaries, Store::SummaryHeads, Store::Embeddings] {
         for (key, _) in disk.scan(store, key![]).into_iter().filter(|(key, _)| !of_unseen(key, 0)) {
+            if store == Store::Summaries && id_of(&key).is_empty() {
+                // A project's.
+                continue;
+            }
             let Some(conversation) = model.conversations.get(&id_of(&key)) else {
                 return Err(format!("{} of {}, which is not there", store.name(), id_of(&key)));
             };
@@ -239,6 +243,13 @@ pub fn marks_of(text: &str) -> Vec<String> {
         (is_mark(word) && ends).then(|| String::from_utf8_lossy(word).into_owned())
     };
     text.match_indices(MARK).filter_map(|(at, _)| word(at)).collect()
+}
+
+/// How much there is of what a model makes beside summaries: facts that were said, episodes, summaries of projects.
+pub fn derived(disk: &Disk) -> [usize; 3] {
+    let said = |body: &Value| text(&body["source"], "type") == "statement" && text(body, "status") == "active";
+    let facts = disk.scan(Store::Facts, key![]).into_iter().filter(|(_, record)| said(&value(&record.body)));
+    [facts.count(), disk.scan(Store::Episodes, key![]).len(), disk.scan(Store::Summaries, key![""]).len()]
 }
 
 /// Where summaries end, by conversation.
