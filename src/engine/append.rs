@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::append_group::Work;
-use super::conversations::{WRITE_TRIES, overtaken, title_from};
+use super::conversations::{WRITE_TRIES, no_conversation, overtaken, title_from};
 use super::event::Event;
 use super::message_ids::{GIVEN_ID, call_id, given_id, put_id};
 use super::path_change::{Invalidated, PathChange};
@@ -268,9 +268,7 @@ impl Engine {
         let known = self.located(request, prepared, edited).await?;
         let (before, check, replaced, must_load) = {
             let state = self.state.borrow();
-            let conversation = state
-                .conversation(id)
-                .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
+            let conversation = state.conversation(id).ok_or_else(no_conversation)?;
             if edited.is_some() && !conversation.is_loaded() {
                 return Ok(None);
             }

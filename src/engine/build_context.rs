@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::append::parse_stored;
+use super::conversations::no_conversation;
 use super::event::Event;
 use super::memory_part::MemoryPart;
 use super::recall::{Evidence, EvidenceRequest, RecallFilter};
@@ -319,10 +320,7 @@ impl Engine {
             let state = &mut *self.state.borrow_mut();
             state.unsettled.insert(id.to_owned());
             let now_ms = self.now_ms();
-            let conversation = state
-                .conversations
-                .get_mut(id)
-                .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
+            let conversation = state.conversations.get_mut(id).ok_or_else(no_conversation)?;
             // Compaction must be done before the window overflows, however long its summary becomes.
             let room_beside_full_summary = room.recent(beside_tokens, room.summary, budget, &policy.compaction);
             conversation.asked_at = now_ms;
@@ -630,7 +628,7 @@ fn target(request: &ContextRequest, newest: &Newest) -> Result<Target> {
 }
 
 fn found(conversation: Option<&Conversation>) -> Result<&Conversation> {
-    conversation.ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))
+    conversation.ok_or_else(no_conversation)
 }
 
 fn with_messages(records: Vec<MessageRecord>) -> Result<Vec<StoredMessage>> {

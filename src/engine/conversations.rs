@@ -475,7 +475,7 @@ impl Engine {
         let found = self.read_unless_erased(vec![(Store::Conversations, key![id])]).await?.pop().flatten();
         let Some(record) = found else {
             self.forget_conversations(&|known| known == id);
-            return Err(Error::not_found("there is no conversation with this id; create it first"));
+            return Err(no_conversation());
         };
         let stored: Stored<ConversationRecord> = Stored::read(Store::Conversations, &record)?;
         let value = stored.value.clone();
@@ -487,10 +487,7 @@ impl Engine {
     pub(super) async fn conversation_check(&self, id: &str) -> Result<(ConversationRecord, Check)> {
         let record = self.refresh_record(id).await?;
         let state = self.state.borrow();
-        let conversation = state
-            .conversations
-            .get(id)
-            .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
+        let conversation = state.conversations.get(id).ok_or_else(no_conversation)?;
         Ok((record, conversation.stored.check(Store::Conversations, key![id])))
     }
 }
@@ -505,6 +502,11 @@ fn erased_meanwhile() -> Error {
         Code::Aborted,
         "everything was erased while this was imported; import it again if it is wanted after all",
     )
+}
+
+/// A conversation is named that is not there.
+pub(super) fn no_conversation() -> Error {
+    Error::not_found("there is no conversation with this id; create it first")
 }
 
 /// Other tabs were faster every time.

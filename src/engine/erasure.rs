@@ -104,7 +104,11 @@ impl Engine {
             _ => Err(Error::invalid_argument(
                 "name exactly one of user, conversationId (with messageId for one message of it), messageId and factId",
             )),
-        }?;
+        };
+        let erased = erased.map_err(|error| match error.code {
+            Code::NotFound => Error::not_found("there is nothing with this id; it was erased already, or never was"),
+            _ => error,
+        })?;
         Ok(Erased { erased, durable: self.host.storage.is_durable() })
     }
 

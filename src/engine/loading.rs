@@ -2,6 +2,7 @@
 //! and what other tabs wrote since.
 
 use super::Engine;
+use super::conversations::no_conversation;
 use super::missing_vectors::EmbeddedParts;
 use super::readable::seq_of;
 use super::state::{Conversation, FactCounters, MessageMeta};
@@ -145,7 +146,7 @@ impl Engine {
         let mut records = self.read_unless_erased(keys).await?.into_iter();
         let Some(record) = records.next().flatten() else {
             self.forget_conversations(&|known| known == id);
-            return Err(Error::not_found("there is no conversation with this id; create it first"));
+            return Err(no_conversation());
         };
         let head = records.next().flatten();
         self.take_conversation_in(Stored::read(Store::Conversations, &record)?);

@@ -2,11 +2,11 @@
 
 use super::Engine;
 use super::append::{AppendRequest, no_such_message};
-use super::conversations::{WRITE_TRIES, overtaken};
+use super::conversations::{WRITE_TRIES, no_conversation, overtaken};
 use super::event::Event;
 use super::path_change::Invalidated;
 use super::stored::Stored;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Role, Seq};
@@ -201,9 +201,7 @@ impl Engine {
         self.ensure_open()?;
         self.refresh(id).await?;
         let state = self.state.borrow();
-        let conversation = state
-            .conversation(id)
-            .ok_or_else(|| Error::not_found("there is no conversation with this id; create it first"))?;
+        let conversation = state.conversation(id).ok_or_else(no_conversation)?;
         let mut nodes: Vec<TreeNode> = Vec::with_capacity(conversation.messages.len());
         for message in conversation.messages.iter().filter(|message| !message.is_removed) {
             let parent = nodes.binary_search_by_key(&message.parent_seq, |node| node.seq).ok();
