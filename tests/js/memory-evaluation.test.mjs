@@ -42,7 +42,7 @@ describe("what a model proposes, and what becomes of it", () => {
     const { extraction: e } = run("careful");
     atLeast(e.knownFound / e.wanted, 0.93, "recall of what is remembered");
     atLeast(e.usedFound / e.wanted, 0.85, "recall of what is used");
-    atLeast(e.usedRight / e.used, 0.78, "precision of what is used");
+    atLeast(e.usedRight / e.used, 0.9, "precision of what is used");
     assert.equal(e.quoteRight, e.knownRight);
     assert.equal(e.categoryRight, e.knownRight);
     assert.equal(e.twice, 0);
@@ -50,16 +50,15 @@ describe("what a model proposes, and what becomes of it", () => {
 
   test("of what a careless model takes for facts little is used", () => {
     const { extraction: e } = run("careless");
-    atLeast(e.usedRight / e.used, 0.7, "precision of what is used");
+    atLeast(e.usedRight / e.used, 0.87, "precision of what is used");
     const known = e.traps.filter(({ kind, known: isKnown }) => ["sensitive", "tool"].includes(kind) && isKnown);
     assert.deepEqual(known, []);
     const used = (...names) => e.traps.filter(({ kind, used: isUsed }) => names.includes(kind) && isUsed).length;
-    assert.equal(used("sensitive", "tool", "quoted"), 0);
-    assert.ok(used("secret") <= 1 && used("joked", "transient", "hypothetical", "third_person") <= 11, JSON.stringify(e.traps.filter(({ used: isUsed }) => isUsed)));
+    assert.equal(used("sensitive", "tool", "quoted", "secret", "joked", "transient", "hypothetical", "third_person"), 0);
   });
 
   test("weeks later, in a new conversation, what is needed is there", () => {
-    for (const [name, floor] of [["careful", 0.95], ["careless", 0.88], ["no", 0.7]]) {
+    for (const [name, floor] of [["careful", 0.98], ["careless", 0.95], ["no", 0.73]]) {
       atLeast(held(run(name).probes), floor, `${name} model`);
     }
     const without = report.runs["engine, words, no model"];
@@ -81,19 +80,19 @@ describe("what a model proposes, and what becomes of it", () => {
   test("memory costs a fraction of the full context, and a question about nothing brings little", () => {
     const tokens = (probes) => probes.reduce((sum, probe) => sum + probe.tokens, 0);
     const full = report.baselines["full context"].probes;
-    assert.ok(tokens(report.runs["engine, words, no model"].probes) < 0.6 * tokens(full));
-    assert.ok(kinds(run("careful"), "abstention").filter(({ injected }) => injected).length <= 3);
+    assert.ok(tokens(report.runs["engine, words, no model"].probes) < 0.35 * tokens(full));
+    assert.ok(kinds(run("careful"), "abstention").filter(({ injected }) => injected).length <= 2);
     for (const purpose of ["extract", "judge"]) assert.ok(run("careful").usage[purpose].calls > 0, purpose);
   });
 
   test("messages are found among those of all", () => {
     const { exact, update, fact } = report.retrieval.messages.words.ranks;
     const at = (ranks, place) => figures(ranks).recall[place];
-    atLeast(at(exact, 2), 0.96, "exact things, recall@5");
+    atLeast(at(exact, 2), 0.98, "exact things, recall@5");
     atLeast(at(update, 3), 0.6, "new values, recall@10");
     atLeast(at(fact, 3), 0.6, "told facts, recall@10");
     assert.equal(report.retrieval.facts.words.outdated, 0);
-    atLeast(figures(Object.values(report.retrieval.facts.words.ranks).flat()).recall[3], 0.4, "facts, recall@10");
+    atLeast(figures(Object.values(report.retrieval.facts.words.ranks).flat()).recall[3], 0.42, "facts, recall@10");
     assert.deepEqual(report.retrieval.decay.filter(({ searched, injected }) => !searched || !injected), []);
   });
 
