@@ -25,9 +25,9 @@ const PARTS = {
     run: ({ runs }) => testBrowser("tabs", { ROUNDS: String(runs) }, "summarise one conversation at once"),
   },
   upgrades: {
-    say: "Killed anywhere in an upgrade, the older data is whole, in both of Chromium's back ends",
-    runs: 20,
-    run: ({ runs }) => testBrowser("lifecycle", { KILLS: String(runs) }, "killed in an upgrade"),
+    say: "Killed behind each write of the upgrade of the oldest release's data, in both of Chromium's back ends",
+    runs: 10,
+    run: ({ runs }) => testBrowser("releases", { KILLS: String(runs) }, "killed in an upgrade"),
   },
   client: {
     say: "What is tested of an engine in a page, of one in a worker",

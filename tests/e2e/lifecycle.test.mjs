@@ -1,12 +1,9 @@
 // The life of a database between tabs and versions: upgrades, newer layouts, deletion, frozen pages, pages that come back,
-// stolen locks. On both back ends. KILLS is how many upgrades are killed (`npm run test:long -- upgrades` for 20).
+// stolen locks. On both back ends. Upgrades that are killed are in releases.test.mjs.
 /* global memory, heard, navigator, IDBObjectStore */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { BACK_ENDS, openSite, ready } from "./pages.mjs";
-
-/** After so many requests an upgrade is killed: first at once, then anywhere. */
-const KILLED_AFTER = Array.from({ length: Number(process.env.KILLS ?? 2) }, (_, index) => 1 + ((index * 199) % 4_001));
 
 const script = `
   globalThis.open = async (userId, options = {}) => {
@@ -86,39 +83,6 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
       assert.ok(took < 8_000, `${took} ms`);
       await Promise.all([holder.close(), upgrading.close(), page.close()]);
     });
-
-    for (const requests of KILLED_AFTER) {
-      test(`killed in an upgrade after ${requests} requests, the older data is whole`, async () => {
-        const name = `killed${requests}`;
-        const page = await openUser(name);
-        await page.evaluate(() => globalThis.fill(300));
-        await page.evaluate(() => memory.close());
-        const killed = await site.openPage();
-        await killed.evaluate(
-          ([name, requests]) =>
-            new Promise((resolve) => {
-              void globalThis.rawOpen(`throughline:${name}`, 150, ({ transaction }) => {
-                const store = transaction.objectStore("messages");
-                let count = 0;
-                // Every message is spoilt, one after the other, for ever.
-                const spoil = () => {
-                  if ((count += 1) === requests) resolve();
-                  store.put({ body: "{}" }, ["c", 1 + (count % 300)]).onsuccess = spoil;
-                };
-                spoil();
-              });
-            }),
-          [name, requests],
-        );
-        const session = await site.context.newCDPSession(killed);
-        await Promise.race([session.send("Page.crash").catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 500))]);
-        await killed.close();
-        await page.evaluate((name) => globalThis.open(name), name);
-        const contents = await page.evaluate(() => memory.history("c").then((all) => all.map(({ content }) => content)));
-        assert.deepEqual(contents, Array.from({ length: 300 }, (_, n) => `message ${n}`));
-        await page.close();
-      });
-    }
 
     test("a layout of the next hundred can be read, and not written", async () => {
       const page = await openUser("newer");
