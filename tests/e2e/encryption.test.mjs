@@ -1,7 +1,7 @@
 // Encryption at rest on real disks, with both of Chromium's IndexedDB back ends: what was written through every door is
 // nowhere in the profile folder; another key, no key and changed bytes are told by their codes.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -97,9 +97,20 @@ for (const [name, switches] of Object.entries(BACK_ENDS)) {
 
     const [seed, key] = [newSeed(), newKey()];
     const { profile, context, page, openPage } = await start(t, switches);
-    const sealed = await page.evaluate(([key, seed]) => globalThis.fill(key, seed), [key, seed]);
+    const filling = page.evaluate(([key, seed]) => globalThis.fill(key, seed), [key, seed]);
+    let [looks, isFilling] = [0, true];
+    const over = filling.finally(() => (isFilling = false)).catch(() => undefined);
+    while (isFilling) {
+      const files = join(profile, "Default", "IndexedDB");
+      if (existsSync(files)) assert.deepEqual(markersIn(files, seed), [], "while it is written");
+      looks += 1;
+      await Promise.race([over, new Promise((resolve) => setTimeout(resolve, 50))]);
+    }
+    t.diagnostic(`looked ${looks} times while it was written`);
+    assert.ok(looks > 5);
+    const sealed = await filling;
     assert.deepEqual(sealed, filled, "the same answers as without a key");
-    assert.ok(sealed.found > 0 && sealed.summary && sealed.vectors > 600 && sealed.segments > 0, JSON.stringify(sealed));
+    assert.ok(sealed.found > 0 && sealed.summary && sealed.vectors > 600 && sealed.segments > 0 && sealed.episodes > 0 && sealed.learned > 0, JSON.stringify(sealed));
     assert.deepEqual(markersIn(profile, seed), [], "while it is open");
     await page.evaluate(() => globalThis.memory.close());
     assert.deepEqual(markersIn(profile, seed), [], "closed");

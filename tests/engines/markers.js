@@ -2,7 +2,7 @@
 // seed is in no file, so no cache of scripts can hold a marker.
 
 /** How many there are. */
-export const MARKERS = 100;
+export const MARKERS = 113;
 /** Those of these numbers are vectors; all others are words of 14 letters. */
 export const isVector = (index) => index >= 85 && index < 90;
 
@@ -30,8 +30,18 @@ export async function fillWithMarkers(open, seed) {
     const found = /vector(\d+)/.exec(text);
     return found === null ? Float32Array.from({ length: 8 }, (_, at) => text.length % (at + 2)) : floats(seed, Number(found[1]));
   }) };
+  const answers = {
+    episode: () => ({ ...summary(), goal: [m(100)] }),
+    // What was said to live somewhere, with the words that show it.
+    extract: (text) => {
+      const [, seq, quote] = text.match(/\[(\d+)\] user[^[]*(I live in [a-z]{14})/) ?? [];
+      return { facts: quote === undefined ? [] : [{ subject: "user", category: "identity", fact: quote, quote, seq: Number(seq), confidence: 0.9, kind: "statement" }] };
+    },
+    judge: () => ({ operations: [{ candidate: 1, operation: "ADD" }] }),
+    audit: () => ({ findings: [] }),
+  };
   const summary = () => ({ goal: [m(80)], confirmed: [m(81)], decisions: [m(82)], constraints: [], failed: [], open: [m(83)], next: [m(84)], identifiers: [] });
-  const languageModel = { contextWindow: 32_000, generate: async ({ purpose }) => (purpose === "summarize" ? summary() : { facts: [] }) };
+  const languageModel = { contextWindow: 32_000, generate: async ({ purpose, messages }) => (answers[purpose] ?? summary)(JSON.stringify(messages).replaceAll('\\"', '"')) };
   const memory = await open({ userId: m(98), embedder, languageModel });
   for (let index = 0; index < 10; index += 1) {
     const id = m(40 + index);
@@ -46,8 +56,32 @@ export async function fillWithMarkers(open, seed) {
     await memory.append(m(40), Array.from({ length: 20 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: m((turn + at) % 30) + " again and more words" })));
   }
   await memory.compact(m(40), { force: true });
+  await fillRest(memory, m);
   await memory.settled();
   const stats = await memory.stats();
-  const told = { found: (await memory.recall(m(3), { topK: 3 })).length, summary: JSON.stringify(await memory.summary(m(40))).includes(m(81)), vectors: stats.vectors, segments: stats.segments.count };
+  const told = { found: (await memory.recall(m(3), { topK: 3 })).length, summary: JSON.stringify(await memory.summary(m(40))).includes(m(81)), vectors: stats.vectors, segments: stats.segments.count,
+    episodes: (await memory.episodes.list()).length, learned: (await memory.facts.list()).filter(({ source }) => source.quote !== null).length };
   return { memory, told };
+}
+
+/** A note as text and as data, streams, a branch, a bill, an agreement, what a model learned, a session's end. */
+async function fillRest(memory, m) {
+  const id = m(41);
+  await memory.notes.set(id, m(101), "a note of " + m(102));
+  await memory.notes.set(id, "data", { [m(103)]: [m(104)] });
+  const whole = await memory.stream(id, { id: m(105), role: "assistant", content: "" });
+  for (const piece of ["it is ", m(106), " of course"]) {
+    whole.write(piece);
+    await whole.written();
+  }
+  await whole.complete();
+  const half = await memory.stream(id, { role: "assistant", content: "" });
+  half.write("half of " + m(107));
+  await half.abort();
+  await memory.edit(id, m(51), { id: m(108), role: "user", content: "or rather " + m(109) });
+  await memory.reportUsage(id, { provider: m(110), model: m(111), inputTokens: 1_000 });
+  await memory.facts.optIn("health");
+  await memory.append(m(42), { role: "user", content: "I live in " + m(112) + ", by the way." });
+  await memory.settled();
+  await memory.episodes.end(m(42));
 }

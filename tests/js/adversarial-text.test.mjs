@@ -36,6 +36,9 @@ test("row 1: an empty message is stored, costs nothing, and is neither embedded 
   assert.deepEqual((await memory.history(id)).map(({ content }) => content), ["", "harbour"]);
   assert.deepEqual(texts, ["harbour"]);
   assert.equal((await memory.stats()).vectors, 1);
+  const other = await chatOf([user("harbour")]);
+  assert.equal((await memory.conversations.get(id)).tokens, (await other.memory.conversations.get(other.id)).tokens, "it has no token");
+  await other.memory.close();
   assert.deepEqual(await found(memory, "harbour"), ["harbour"]);
   await memory.close();
 });
@@ -96,6 +99,7 @@ test("row 7: zero-width characters inside a word hide it from nobody", async () 
 });
 
 test("rows 8 and 11: letters under 100,000 marks, and a megabyte of one character, are counted, stored and found", async () => {
+  const began = performance.now();
   const marks = `e${"\u0301".repeat(100_000)}`;
   const { memory, id } = await chatOf([user(`${marks} harbour`), user("a".repeat(2 ** 20)), user(" ".repeat(2 ** 20))]);
   assert.equal((await memory.history(id)).length, 3);
@@ -104,6 +108,8 @@ test("rows 8 and 11: letters under 100,000 marks, and a megabyte of one characte
     const { tokens, exact } = await countTokens(text, "o200k_base");
     assert.ok(exact && tokens > 1_000);
   }
+  // A second is plenty where the work is linear; where it grows with the square it is hours.
+  assert.ok(performance.now() - began < 20_000);
   await memory.close();
 });
 

@@ -62,13 +62,10 @@ class Watch {
 function learning() {
   return scriptedModel({
     extract: ({ messages }) => {
-      const quote = /I live in \w+/.exec(messages.map(({ content }) => content).join("\n"))?.[0];
-      return { facts: quote === undefined ? [] : [{ subject: "user", category: "identity", fact: quote, quote, confidence: 0.9, type: "explicit" }] };
+      const [, seq, quote] = /\[(\d+)\] user[^[]*(I live in \w+)/.exec(messages[0].content) ?? [];
+      return { facts: quote === undefined ? [] : [{ subject: "user", category: "identity", fact: quote, quote, seq: Number(seq), confidence: 0.9, kind: "statement" }] };
     },
-    judge: ({ messages }) => {
-      const id = /"(c\d+)"/.exec(messages[0].content)?.[1];
-      return { operations: id === undefined ? [] : [{ candidate: id, operation: "ADD" }] };
-    },
+    judge: { operations: [{ candidate: 1, operation: "ADD" }] },
     audit: new Error("not today"),
     summarize: [new Error("down"), { goal: ["Know the costs"], confirmed: ["Step 3 costs 21"] }],
   });
@@ -103,6 +100,7 @@ async function life(watch) {
     await memory.history(id, { withStatus: true, limit: 2 });
   }
   await memory.recall("What does a step cost?", { explain: false });
+  assert.equal((await memory.facts.list())[0].source.quote, "I live in Graz");
   await memory.facts.check();
   await memory.retryJobs();
   await memory.facts.log();

@@ -174,3 +174,20 @@ test("errors keep their meaning across copies of the package", async () => {
   assert.deepEqual(error.details, { tab: 1 });
   for (const other of [undefined, null, 5, "closed", {}, new Error("x"), { code: "closed" }]) assert.equal(isMemoryError(other), false);
 });
+
+test("storage.persist answers what the browser promised, and false where it cannot", async () => {
+  const memory = await open();
+  const given = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  try {
+    for (const [storage, promised] of [
+      [{ persist: async () => true }, true], [{ persist: async () => false }, false], [{ persist: () => Promise.reject(new TypeError("no")) }, false], [{}, false], [undefined, false],
+    ]) {
+      Object.defineProperty(globalThis, "navigator", { value: { storage }, configurable: true });
+      assert.equal(await memory.storage.persist(), promised);
+    }
+  } finally {
+    if (given === undefined) delete globalThis.navigator;
+    else Object.defineProperty(globalThis, "navigator", given);
+  }
+  await memory.close();
+});

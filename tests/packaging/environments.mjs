@@ -51,7 +51,7 @@ const vite = {
   }),
 };
 
-/** Next with one of its bundlers: a page in the browser, and one that is rendered on the server, of the same build. */
+/** Next with one of its bundlers: a page in the browser, one with the hooks, and one that is rendered on the server, of the same build. */
 function nextModes(bundler, flags) {
   const start = (app, use) => withServer(app, "next", (port) => ["start", "-p", port], use);
   return {
@@ -59,6 +59,7 @@ function nextModes(bundler, flags) {
       await app.bin("next", ["build", ...flags]);
       return start(app, (url) => inBrowser(`${url}client`));
     },
+    [`\`throughline/react\`, ${bundler}`]: (app) => start(app, (url) => inBrowser(`${url}hooks`)),
     [`server component, ${bundler}`]: { isStored: false, run: (app) => start(app, async (url) => fromHtml(await (await fetch(url)).text())) },
   };
 }
