@@ -105,3 +105,25 @@ test("over PGlite, as it comes, and over PostgreSQL: questions and answers are s
     await server.stop();
   }
 });
+
+test("next dev, which evaluates files anew when they change, opens no second storage", { timeout: 300_000 }, async () => {
+  const counts = "const counts = ((globalThis as { counts?: { evaluated: number; opened: number } }).counts ??= { evaluated: 0, opened: 0 });\ncounts.evaluated += 1;\n";
+  const storage = `${app.read("lib/storage.ts").replace("Promise<PostgresStorage> {\n", "$&  counts.opened += 1;\n")}\n${counts}`;
+  assert.match(storage, /opened \+= 1/);
+  app.write("lib/storage.ts", storage);
+  app.write("app/api/counts/route.ts", `export const dynamic = "force-dynamic";\nexport const GET = () => Response.json((globalThis as { counts?: object }).counts ?? null);\n`);
+  const folder = mkdtempSync(join(tmpdir(), "throughline-pglite-"));
+  await withServer(app, "next", (port) => ["dev", "-p", port], async (url) => {
+    const seen = async () => {
+      assert.deepEqual(await history(url), []);
+      return (await fetch(`${url}api/counts`)).json();
+    };
+    const before = await seen();
+    assert.equal(before.opened, 1);
+    app.write("lib/storage.ts", `${storage}// Changed.\n`);
+    let now;
+    await until(async () => (now = await seen()).evaluated > before.evaluated, "the file was not evaluated anew");
+    assert.equal(now.opened, 1);
+  }, { PGLITE_FOLDER: folder });
+  rmSync(folder, { recursive: true, force: true });
+});

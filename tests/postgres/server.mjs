@@ -59,17 +59,34 @@ class Server {
   /** Runs the server and waits until it takes connections. */
   async start(more = []) {
     const settings = ["listen_addresses=127.0.0.1", `unix_socket_directories=${this.folder}`, "max_connections=150", "shared_buffers=64MB", ...more];
-    const process = spawn(join(this.programs, "postgres"), ["-D", this.files, "-p", String(this.port), ...settings.flatMap((setting) => ["-c", setting])], {
-      ...this.user, cwd: this.folder, detached: true, stdio: ["ignore", "ignore", "pipe"],
-    });
-    let log = "";
-    process.stderr.on("data", (chunk) => (log = (log + chunk).slice(-4_000)));
-    this.#process = process;
+    const args = ["-D", this.files, "-p", String(this.port), ...settings.flatMap((setting) => ["-c", setting])];
+    for (let tries = 0; ; tries += 1) {
+      const log = this.#run(args);
+      const failure = await this.#answers();
+      if (failure === undefined) return;
+      // Of those that were killed one may not be gone yet.
+      const isEarly = log.text.includes("still in use") && tries < 50;
+      if (!isEarly) throw new Error(`PostgreSQL did not start: ${log.text}`, { cause: failure });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+
+  /** Runs the program; what it says is added to the answer. */
+  #run(args) {
+    const log = { text: "" };
+    this.#process = spawn(join(this.programs, "postgres"), args, { ...this.user, cwd: this.folder, detached: true, stdio: ["ignore", "ignore", "pipe"] });
+    this.#process.stderr.on("data", (chunk) => (log.text = (log.text + chunk).slice(-4_000)));
+    return log;
+  }
+
+  /** Why it takes no connections, after a while or where it has ended. */
+  async #answers() {
     for (let tries = 0; ; tries += 1) {
       try {
-        return await this.asOwner("SELECT 1", "postgres");
+        await this.asOwner("SELECT 1", "postgres");
+        return undefined;
       } catch (error) {
-        if (tries === 300 || process.exitCode !== null) throw new Error(`PostgreSQL did not start: ${log}`, { cause: error });
+        if (tries === 600 || this.#process.exitCode !== null) return error;
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     }
@@ -78,6 +95,8 @@ class Server {
   /** Ends every process of the server at once, so that nothing is written any more: they are in groups of their own. */
   async kill() {
     const gone = new Promise((resolve) => this.#process.once("exit", resolve));
+    // It starts no other while it is listed whom it has started.
+    this.#process.kill("SIGSTOP");
     const children = spawnSync("pgrep", ["-P", String(this.#process.pid)], { encoding: "utf8" }).stdout.split("\n").filter(Boolean);
     for (const id of [this.#process.pid, ...children.map(Number)]) {
       try {
@@ -91,6 +110,7 @@ class Server {
 
   /** Ends the server as an administrator would; its files stay. */
   async end() {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const gone = new Promise((resolve) => this.#process.once("exit", resolve));
     this.#process.kill("SIGINT");
     await gone;

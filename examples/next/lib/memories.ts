@@ -27,7 +27,7 @@ class Memories {
     try {
       return { memory: await kept.memory, release: () => this.#release(userId, kept) };
     } catch (error) {
-      this.#kept.delete(userId);
+      if (this.#kept.get(userId) === kept) this.#kept.delete(userId);
       throw error;
     }
   }
