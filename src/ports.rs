@@ -5,6 +5,7 @@ use crate::error::Result;
 use std::future::Future;
 use std::pin::Pin;
 
+pub use crate::store::search::SearchPort;
 pub use crate::store::{Check, Commit, Key, KeyPart, Query, Record, Storage, Store};
 
 /// An answer that is still to come. The engine is single-threaded: a future need not be `Send`.

@@ -7,6 +7,7 @@
 
 use super::Engine;
 use super::loading::{embedded_until, embedded_with, unread_vectors};
+use super::outside::sealed;
 use super::sealing::{LEAST_SEALED, message_maker};
 use super::segment_catalogue::{Catalogue, Segment, SegmentReader};
 use super::state::{Conversation, MessageMeta, State};
@@ -42,6 +43,9 @@ impl Engine {
     /// Takes the message segments in, once, where many messages of a conversation, or of all, are to be read.
     pub(super) async fn attach_messages_for(&self, only: Option<&str>) -> Result<()> {
         let unread = |one: &Conversation| one.stored.value.last_seq.saturating_sub(one.loaded_until_seq());
+        if self.searches_outside() {
+            return if self.sum(only, &unread) > 0 { self.attach_lines(only).await } else { Ok(()) };
+        }
         if self.messages_attached.get() || self.sum(only, &unread) <= LEAST_SEALED {
             return Ok(());
         }
@@ -58,6 +62,10 @@ impl Engine {
     /// Takes the vector segments in, once, where vectors of many messages of a conversation, or of all, are to be read.
     /// The messages should be here.
     pub(super) async fn attach_vectors_for(&self, only: Option<&str>) -> Result<()> {
+        if self.searches_outside() {
+            self.pass_vectors_over(only);
+            return Ok(());
+        }
         let model = self.model();
         let unread = |one: &Conversation| unread_vectors(one, model.as_deref());
         if self.vectors_attached.get() || self.sum(only, &unread) <= LEAST_SEALED {
@@ -109,9 +117,14 @@ impl Engine {
         if open.is_empty() {
             return Ok(());
         }
+        take_messages_in(&mut self.state.borrow_mut(), open);
+        self.attach_heads().await
+    }
+
+    /// Reads the heads of summaries that are not here.
+    pub(super) async fn attach_heads(&self) -> Result<()> {
         let heads = self.scan(Query::prefix(Store::SummaryHeads, key![])).await?;
         let state = &mut *self.state.borrow_mut();
-        take_messages_in(state, open);
         for (key, record) in heads {
             let Some(KeyPart::Text(id)) = key.0.first() else { continue };
             if let Some(conversation) = state.conversations.get_mut(id.as_str()).filter(|found| found.summary.is_none())
@@ -296,24 +309,15 @@ fn take_run_in<'a>(
         // As for a message that is read: which branch it is on is known when all are there.
         let may_be_active = seq <= conversation.stored.value.leaf();
         if let (Some(kept), true, Some(place)) = (row.document, may_be_active, documents.get_mut(document as usize)) {
-            *place = Some(SealedDocument {
-                conversation: conversation.number,
-                seq,
-                role: row.role,
-                speaker: kept.speaker,
-                created_at_ms: row.created_at,
-                asks: kept.asks,
-                told: kept.told,
-                content_hash: kept.content_hash,
-                marks: kept.marks,
-            });
+            *place = Some(sealed(conversation.number, seq, &row, &kept));
             message.set_document(Some(document));
         }
         conversation.messages.push(message);
     }
 }
 
-fn meta_of(seq: Seq, row: &TableRow<'_>) -> MessageMeta {
+/// What is kept of a message.
+pub(super) fn meta_of(seq: Seq, row: &TableRow<'_>) -> MessageMeta {
     let mut message = MessageMeta::new(seq, row.id.unwrap_or_default());
     message.role = row.role;
     message.created_at = row.created_at;

@@ -5,6 +5,7 @@ use super::append::parse_stored;
 use super::conversations::no_conversation;
 use super::event::Event;
 use super::memory_part::MemoryPart;
+use super::outside::Findings;
 use super::recall::{Evidence, EvidenceRequest, RecallFilter};
 use super::state::{Conversation, MessageMeta};
 use super::usage::ModelName;
@@ -188,14 +189,14 @@ impl Engine {
         }
         let beside = [&memory, &episodes, &notes_kept].map(section_tokens).iter().sum();
         let recent = self.recent_window(target.profile, id, (&room, &budget), beside, &summary, &newest).await?;
-        let (evidence, decision) =
+        let (evidence, decision, findings) =
             self.evidence_for(&request, &newest, &recent, vector, budget.retrieved_tokens).await?;
         let retrieval = report(&decision, evidence.as_ref());
         let mut notes = self.notes(id);
         notes.extend(evidence.iter().filter_map(|found| found.embedding_error.as_ref()).map(|error| {
             format!("the question could not be embedded ({}), so retrieval was lexical", error.code.as_str())
         }));
-        let relevance = Relevance::new(&self.state.borrow().index, &newest.text);
+        let relevance = Relevance::new(&self.searchable(&findings).index, &newest.text);
         let full_history_tokens = self.full_history_tokens(id, overhead.per_message_tokens, is_remote);
         let context = assemble(ContextInput {
             target,
@@ -388,7 +389,7 @@ impl Engine {
         Ok(Recent { groups, room_tokens, first_seq, dropped })
     }
 
-    /// Decides whether old messages are needed, and finds them.
+    /// Decides whether old messages are needed, and finds them; and what the storage found for the newest turn's words.
     async fn evidence_for(
         &self,
         request: &ContextRequest,
@@ -396,25 +397,26 @@ impl Engine {
         recent: &Recent,
         vector: Option<Vec<f32>>,
         retrieved_tokens: u32,
-    ) -> Result<(Option<Evidence>, Decision)> {
+    ) -> Result<(Option<Evidence>, Decision, Findings)> {
         let id = request.conversation_id.as_str();
         let retrieval = &self.options.policy.retrieval;
         let is_remote = newest.is_remote;
         if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
             self.load_all().await?;
         }
-        let (shown, mut decision) = self.gate(request, newest, recent, false)?;
+        let findings = self.look_up(&newest.text, None).await?;
+        let (shown, mut decision) = self.gate(request, newest, recent, (false, &findings))?;
         let mut told = None;
         if decision.reasons == ["no_older_match"] {
             // A summary says in its own words what was said.
             let is_alone = retrieval.scope == Scope::Conversation;
-            told = self.told_by_summary(id, is_alone, &newest.text).await?;
+            told = self.told_by_summary(id, is_alone, &newest.text, &findings).await?;
             if told.is_some() {
-                (_, decision) = self.gate(request, newest, recent, true)?;
+                (_, decision) = self.gate(request, newest, recent, (true, &findings))?;
             }
         }
         if !decision.retrieve {
-            return Ok((None, decision));
+            return Ok((None, decision, findings));
         }
         let search = EvidenceRequest {
             text: &newest.text,
@@ -435,8 +437,8 @@ impl Engine {
             checks: &[],
         };
         let mut evidence = self.find_evidence(search.clone()).await?;
-        self.descend(id, told, search, &mut evidence).await?;
-        Ok((Some(evidence), decision))
+        self.descend(id, told, search, &findings, &mut evidence).await?;
+        Ok((Some(evidence), decision, findings))
     }
 
     /// What the gate decides, with the documents of the recent window.
@@ -445,14 +447,14 @@ impl Engine {
         request: &ContextRequest,
         newest: &Newest,
         recent: &Recent,
-        told_by_summary: bool,
+        (told_by_summary, findings): (bool, &Findings),
     ) -> Result<(Vec<u32>, Decision)> {
         let id = request.conversation_id.as_str();
         let retrieval = &self.options.policy.retrieval;
         let is_remote = newest.is_remote;
         let embedder = self.host.embedder.as_ref();
         let compares_vectors = embedder.is_some_and(|embedder| !(newest.is_local() && embedder.is_remote()));
-        let state = self.state.borrow();
+        let state = self.searchable(findings);
         let conversation = found(state.conversation(id))?;
         let recent_messages = conversation.path_from(recent.first_seq);
         let shown: Vec<u32> = recent_messages
@@ -473,7 +475,7 @@ impl Engine {
             admits: &admits,
             messages_outside: state.index.messages_outside(conversation.number, recent.first_seq, retrieval.scope),
             index: &state.index,
-            has_vectors: compares_vectors && state.index.vectors().is_some_and(|vectors| !vectors.is_empty()),
+            has_vectors: compares_vectors && self.has_vectors(&state),
             told_by_summary,
         });
         Ok((shown, decision))

@@ -2,6 +2,7 @@
 //! messages that it was made of.
 
 use super::Engine;
+use super::outside::Findings;
 use super::projects::is_of_project;
 use super::recall::{Evidence, EvidenceRequest, RecallFilter};
 use super::state::{Conversation, State};
@@ -29,15 +30,17 @@ pub(super) type Told = (String, Landing);
 impl Engine {
     /// Adds to what was found for a question of a conversation the messages that a summary leads to, its own or one of another
     /// conversation of its project: down the tree to the node, and the sentence in it, that say most about the question, and
-    /// from its words to the messages of the node. `told`: what [`Self::told_by_summary`] found already.
+    /// from its words to the messages of the node. `told`: what [`Self::told_by_summary`] found already;
+    /// `findings` are those of the request's text.
     pub(super) async fn descend(
         &self,
         id: &str,
         told: Option<Told>,
         request: EvidenceRequest<'_>,
+        findings: &Findings,
         evidence: &mut Evidence,
     ) -> Result<()> {
-        let relevance = Relevance::new(&self.state.borrow().index, request.text);
+        let relevance = Relevance::new(&self.searchable(findings).index, request.text);
         let most = relevance.most();
         let found = evidence.best_text(&|text| relevance.of(text));
         if most <= 0.0 || found >= most * FOUND {
@@ -68,9 +71,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Of the summaries that [`Self::descend`] looks through, the sentence that is about the same thing as a question.
-    pub(super) async fn told_by_summary(&self, id: &str, is_alone: bool, question: &str) -> Result<Option<Told>> {
-        let relevance = Relevance::new(&self.state.borrow().index, question);
+    /// Of the summaries that [`Self::descend`] looks through, the sentence that is about the same thing as a question, which
+    /// `findings` are of.
+    pub(super) async fn told_by_summary(
+        &self,
+        id: &str,
+        is_alone: bool,
+        question: &str,
+        findings: &Findings,
+    ) -> Result<Option<Told>> {
+        let relevance = Relevance::new(&self.searchable(findings).index, question);
         let told = self.landing(id, is_alone, &relevance).await?;
         Ok(told.filter(|(_, landing)| landing.relevance >= relevance.most() * LEAST_TOLD))
     }

@@ -67,6 +67,10 @@ impl Engine {
     /// # Errors
     /// What keeps the queue from being worked at all: `storage_*`, `closed`.
     pub async fn settled(&self) -> Result<()> {
+        if self.searches_outside() {
+            // Messages that have no entry get one when they are read.
+            self.load_all().await?;
+        }
         loop {
             self.ensure_open()?;
             if self.read_only {

@@ -375,6 +375,7 @@ impl Engine {
             for record in self.readable(id, from, until, &page) {
                 self.take_message_in(&record);
             }
+            self.put_entries(&page).await?;
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::loading::{job_key, unread_vectors};
+use super::outside::Findings;
 use super::readable::read_message;
 use super::state::Conversation;
 use crate::context::{EvidenceGroup, EvidenceMessage};
@@ -323,7 +324,8 @@ impl Engine {
         };
         self.ensure_open()?;
         let started_ms = self.now_ms();
-        let result = self.search(&request, vector.as_deref())?;
+        let findings = self.look_up(request.text, vector.as_deref()).await?;
+        let result = self.search(&request, vector.as_deref(), &findings)?;
         let best = result.hits.first().map_or(0.0, |hit| f64::from(hit.score));
         let floor = (request.floor)(f64::from(result.confidence), best);
         let (kept, below_floor): (Vec<Hit>, Vec<Hit>) =
@@ -356,7 +358,7 @@ impl Engine {
         if request.by_words || request.is_local && embedder.is_remote() {
             return Ok(None);
         }
-        let has_vectors = self.state.borrow().index.vectors().is_some_and(|vectors| !vectors.is_empty());
+        let has_vectors = self.has_vectors(&self.state.borrow());
         if text.trim().is_empty() || !has_vectors {
             return Ok(None);
         }
@@ -366,8 +368,13 @@ impl Engine {
         }
     }
 
-    fn search(&self, request: &EvidenceRequest<'_>, vector: Option<&[f32]>) -> Result<SearchResult> {
-        let state = self.state.borrow();
+    fn search(
+        &self,
+        request: &EvidenceRequest<'_>,
+        vector: Option<&[f32]>,
+        findings: &Findings,
+    ) -> Result<SearchResult> {
+        let state = self.searchable(findings);
         let number = |id: Option<&str>| id.and_then(|id| state.conversations.get(id)).map(|value| value.number);
         let current = number(request.current);
         // What holds for a whole conversation is decided once.

@@ -7,8 +7,8 @@
 use super::Engine;
 use super::event::Event;
 use super::loading::{document_of, is_indexed, is_unusable, vector_from_bytes};
-use super::message_ids::given_id;
 use super::missing_vectors::EmbeddedParts;
+use super::outside::{row_document, table_row};
 use super::segment_catalogue::{Catalogue, SEGMENT_LAYOUT, Segment, delete_segment};
 use super::stored::decode;
 use crate::error::{Code, Result};
@@ -20,11 +20,10 @@ use crate::records::{
     ConversationRecord, EmbeddingRecord, JobRecord, MessageRecord, MessageStatus, SegmentKind, SegmentRecord,
     SegmentRun,
 };
-use crate::retrieval::{Digest, Document, digest, searchable_text};
+use crate::retrieval::{Document, digest, searchable_text};
 use crate::secrets::without_secrets;
 use crate::segments::{
-    RowDocument, RowPlace, Stretch, Table, TableBuilder, TableRow, Wanted, merge_due, row_places_from_bytes,
-    row_places_to_bytes, stretches,
+    RowPlace, Stretch, Table, TableBuilder, Wanted, merge_due, row_places_from_bytes, row_places_to_bytes, stretches,
 };
 use crate::vector::{RowSegment, RowSegmentBuilder};
 use serde_json::json;
@@ -82,9 +81,10 @@ enum Sealed {
 }
 
 impl Engine {
-    /// Whether it is worth looking for messages outside segments. A store that ends with the process needs none.
+    /// Whether it is worth looking for messages outside segments. A store that ends with the process needs none, and
+    /// neither does one that searches by itself.
     pub(super) fn is_sealing_due(&self) -> bool {
-        self.unsealed.get() >= LEAST_SEALED && self.host.storage.is_durable()
+        self.unsealed.get() >= LEAST_SEALED && self.host.storage.is_durable() && !self.searches_outside()
     }
 
     /// There may be so many more messages, or vectors, outside segments.
@@ -292,29 +292,8 @@ impl Engine {
             lexical.add(analyzer, &searchable_text(&Document { text: &text, ..document_of(0, record) }));
             digest(analyzer, &text)
         });
-        let document = kept.as_ref().map(|Digest { asks, told, imprint }| RowDocument {
-            speaker: record.name.as_deref(),
-            asks: *asks,
-            told: *told,
-            content_hash: imprint.content_hash,
-            marks: &imprint.marks,
-        });
-        table.push(
-            record.seq,
-            &TableRow {
-                id: (record.id != given_id(record.seq)).then_some(record.id.as_str()),
-                parent_seq: record.parent_seq,
-                role: record.role,
-                created_at: record.created_at,
-                tokens: record.tokens,
-                variable: record.variable,
-                opens_group: record.opens_group,
-                imported: record.imported,
-                local_only: record.local_only,
-                is_removed: record.removed,
-                document,
-            },
-        );
+        let document = kept.as_ref().map(|kept| row_document(record, kept, &kept.imprint.marks));
+        table.push(record.seq, &table_row(record, document));
     }
 
     /// A segment of vectors that are outside, as many messages' as fit; `None` where another model's are among them.

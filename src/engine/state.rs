@@ -58,14 +58,18 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(host: &Host, policy: &Policy) -> Self {
+        let analyzer = Analyzer::new(host.normalize);
         let vectors = host.embedder.as_ref().map(|embedder| {
             Box::new(TieredIndex::new(embedder.dimensions(), policy.vector_index.tiers())) as Box<dyn VectorIndex>
         });
+        let has_embedder = host.embedder.is_some();
+        let is_outside = host.storage.search().is_some_and(|port| port.compares_vectors() || !has_embedder);
+        let index = if is_outside { MessageIndex::outside(analyzer) } else { MessageIndex::new(analyzer, vectors) };
         Self {
             conversations: SortedMap::new(),
             unsettled: SortedSet::new(),
             conversation_ids: Vec::new(),
-            index: MessageIndex::new(Analyzer::new(host.normalize), vectors),
+            index,
             facts: SortedMap::new(),
             fact_vectors: SortedMap::new(),
             fact_uses: FactUses::default(),

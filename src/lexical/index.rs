@@ -76,6 +76,24 @@ impl LexicalIndex {
         self.number(length)
     }
 
+    /// Adds a document whose postings are elsewhere, by its length, and answers its number. An index has documents of this
+    /// kind alone, or none.
+    pub fn add_unread(&mut self, length: u16) -> u32 {
+        self.growing.add_unread(length);
+        self.number(length.min(GONE - 1))
+    }
+
+    /// Takes the postings of terms in, in place of all that were there: documents in ascending order with how often they
+    /// hold the term. Of documents that were added unread.
+    pub fn replace_postings<'a>(&mut self, terms: impl Iterator<Item = (u64, &'a [(u32, u16)])>) {
+        self.growing.forget_postings();
+        for (hash, postings) in terms {
+            for (document, frequency) in postings {
+                self.growing.post(hash, Posting { document: *document, frequency: *frequency });
+            }
+        }
+    }
+
     /// Takes the documents of a segment in, in order, and answers the number of the first. Those that are not kept (asked
     /// by their number in the segment) get a number as well, and are gone from the start.
     pub fn attach(&mut self, segment: LexicalSegment, keep: &dyn Fn(u32) -> bool) -> u32 {

@@ -33,7 +33,7 @@ pub use index::{LexicalHit, LexicalIndex};
 pub use lowercase::{lower, lowercase, push_lower};
 pub use question_terms::{QuestionTerm, question_terms};
 pub use segment::LexicalSegment;
-pub use segment_builder::SegmentBuilder;
+pub use segment_builder::{SegmentBuilder, term_counts};
 pub use stop_words::is_stop_word;
 pub use surroundings::{Link, NONE, Surroundings};
 pub use word_marks::{Imprint, WordMarks, WordRow};

@@ -17,6 +17,28 @@ pub struct SegmentBuilder {
     frequencies: TermTable<u16>,
 }
 
+/// What is indexed of a text: its length in terms, and how often it has each, by hash.
+#[must_use]
+pub fn term_counts(analyzer: &Analyzer, text: &str) -> (u16, Vec<(u64, u16)>) {
+    let mut frequencies = TermTable::default();
+    let length = count_terms(analyzer, text, &mut frequencies);
+    (length, frequencies.into_iter().collect())
+}
+
+/// Counts the terms of a text; answers its length, stop words left out.
+fn count_terms(analyzer: &Analyzer, text: &str, frequencies: &mut TermTable<u16>) -> u16 {
+    let mut length = 0_u16;
+    frequencies.clear();
+    analyzer.terms(text, Side::Document, &mut |term| {
+        if term.kind.has_length() {
+            length = length.saturating_add(1).min(GONE - 1);
+        }
+        let frequency = frequencies.entry(term.hash).or_insert(0);
+        *frequency = frequency.saturating_add(1);
+    });
+    length
+}
+
 impl SegmentBuilder {
     /// A builder without documents.
     #[must_use]
@@ -26,27 +48,34 @@ impl SegmentBuilder {
 
     /// Adds the next document.
     pub fn add(&mut self, analyzer: &Analyzer, text: &str) {
+        let mut frequencies = std::mem::take(&mut self.frequencies);
+        let length = count_terms(analyzer, text, &mut frequencies);
         let document = self.len();
-        let mut length = 0_u16;
-        let frequencies = &mut self.frequencies;
-        frequencies.clear();
-        analyzer.terms(text, Side::Document, &mut |term| {
-            if term.kind.has_length() {
-                length = length.saturating_add(1).min(GONE - 1);
-            }
-            let frequency = frequencies.entry(term.hash).or_insert(0);
-            *frequency = frequency.saturating_add(1);
-        });
         for (hash, frequency) in frequencies.drain() {
-            let posting = Posting { document, frequency };
-            match self.terms.entry(hash) {
-                Entry::Occupied(mut entry) => entry.get_mut().push(posting),
-                Entry::Vacant(entry) => {
-                    entry.insert(GrowingList::One(posting));
-                }
+            self.post(hash, Posting { document, frequency });
+        }
+        self.frequencies = frequencies;
+        self.lengths.push(length);
+    }
+
+    /// Adds the next document without its postings.
+    pub(crate) fn add_unread(&mut self, length: u16) {
+        self.lengths.push(length.min(GONE - 1));
+    }
+
+    /// Adds a posting behind those that the term has.
+    pub(crate) fn post(&mut self, hash: u64, posting: Posting) {
+        match self.terms.entry(hash) {
+            Entry::Occupied(mut entry) => entry.get_mut().push(posting),
+            Entry::Vacant(entry) => {
+                entry.insert(GrowingList::One(posting));
             }
         }
-        self.lengths.push(length);
+    }
+
+    /// Forgets every posting.
+    pub(crate) fn forget_postings(&mut self) {
+        self.terms.clear();
     }
 
     /// Documents in it.

@@ -9,7 +9,7 @@ use super::search::Search;
 use super::timeline::{Entry, NO_SPEAKER, Timeline};
 use crate::config::{RetrievalPolicy, Scope as RetrievalScope};
 use crate::error::{Code, Error, Result};
-use crate::lexical::{Analyzer, LexicalIndex, Scope, Workspace};
+use crate::lexical::{Analyzer, LexicalIndex, Scope, Workspace, term_counts};
 use crate::message::{Role, Seq};
 use crate::secrets::without_secrets;
 use crate::vector::{RowSegment, VectorIndex};
@@ -149,6 +149,8 @@ pub struct MessageIndex {
     pub(super) vectors: Option<MessageVectors>,
     pub(super) timeline: Timeline,
     pub(super) speakers: Vec<Speaker>,
+    /// Postings, marks and vectors are elsewhere, see `outside.rs`.
+    pub(super) is_outside: bool,
     /// Memory that one search leaves to the next.
     workspace: RefCell<Workspace>,
 }
@@ -164,6 +166,7 @@ impl MessageIndex {
             vectors,
             timeline: Timeline::default(),
             speakers: Vec::new(),
+            is_outside: false,
             workspace: RefCell::default(),
         }
     }
@@ -238,7 +241,11 @@ impl MessageIndex {
         // What is secret is not found, nor are its words kept.
         let text = without_secrets(document.text, " ");
         let document = &Document { text: &text, ..*document };
-        let number = self.lexical.add(&self.analyzer, &searchable_text(document));
+        let searchable = searchable_text(document);
+        let number = match self.is_outside {
+            true => self.lexical.add_unread(term_counts(&self.analyzer, &searchable).0),
+            false => self.lexical.add(&self.analyzer, &searchable),
+        };
         let Digest { asks, told, imprint } = digest(&self.analyzer, document.text);
         let speaker = document.speaker.map_or(NO_SPEAKER, |name| self.speaker(name));
         let entry = Entry {
@@ -254,7 +261,7 @@ impl MessageIndex {
             place: 0,
             terms: self.lexical.length(number),
         };
-        self.timeline.add(entry, &imprint.marks);
+        self.timeline.add(entry, if self.is_outside { &[] } else { &imprint.marks });
         Some(number)
     }
 
@@ -293,6 +300,8 @@ impl MessageIndex {
             return Err(Error::not_found(format!("document {document} is not in the index; it was removed meanwhile")));
         }
         match &mut self.vectors {
+            // Those outside are in storage, where the next question finds it.
+            _ if self.is_outside => Ok(()),
             Some(vectors) => vectors.set(document, part, vector),
             None => Err(no_vectors()),
         }

@@ -76,7 +76,7 @@ impl MessageIndex {
         first
     }
 
-    fn sealed_entry(&mut self, number: u32, document: &SealedDocument<'_>) -> Entry {
+    pub(super) fn sealed_entry(&mut self, number: u32, document: &SealedDocument<'_>) -> Entry {
         let speaker = document.speaker.map_or(NO_SPEAKER, |name| self.speaker(name));
         Entry {
             conversation: document.conversation,

@@ -104,6 +104,14 @@ impl Timeline {
         self.tracks.iter()
     }
 
+    /// Puts these marks, by document, in place of all that were there.
+    pub fn replace_marks(&mut self, given: &SortedMap<u32, Vec<u8>>) {
+        self.marks = WordMarks::default();
+        for document in 0..self.entries.len() as u32 {
+            self.marks.push(given.get(&document).map_or(&[][..], |marks| marks));
+        }
+    }
+
     /// Forgets the numbers from this one on. They must be of removed documents.
     pub fn truncate(&mut self, documents: usize) {
         self.entries.truncate(documents);

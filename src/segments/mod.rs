@@ -7,10 +7,12 @@
 mod bytes;
 mod chunks;
 mod coverage;
+mod line;
 mod row_places;
 mod table;
 
 pub use chunks::{Assembly, CHUNK_BYTES, chunk_checksum, chunks};
 pub use coverage::{Stretch, Wanted, merge_due, stretches};
+pub use line::{Line, line_to_bytes, pieces};
 pub use row_places::{RowPlace, row_places_from_bytes, row_places_to_bytes};
 pub use table::{RowDocument, Table, TableBuilder, TableRow};

@@ -182,6 +182,11 @@ impl<'a> Table<'a> {
         (run.first_seq..=run.last_seq).map_while(move |seq| Some((seq, self.row(&mut reader, seq)?)))
     }
 
+    /// The row of a table of one message.
+    pub(super) fn only_row(&self, seq: Seq) -> Option<TableRow<'a>> {
+        self.row(&mut Reader(self.runs.first()?), seq)
+    }
+
     fn row(&self, reader: &mut Reader<'a>, seq: Seq) -> Option<TableRow<'a>> {
         let flags = u16::from_le_bytes([reader.byte()?, reader.byte()?]);
         let has = |bit: u16| flags & bit != 0;

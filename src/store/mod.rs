@@ -14,6 +14,7 @@ pub mod memory;
 pub mod range;
 pub mod read_only;
 pub mod reserve;
+pub mod search;
 
 #[cfg(feature = "wasm")]
 pub mod indexed_db;
@@ -273,4 +274,9 @@ pub trait Storage {
     fn close(&self);
     /// Whether records outlive the process.
     fn is_durable(&self) -> bool;
+    /// Searches what is stored here, where the storage does that itself. A storage around another hides it, unless what
+    /// crosses is readable there.
+    fn search(&self) -> Option<&dyn search::SearchPort> {
+        None
+    }
 }

@@ -1,5 +1,6 @@
 //! A store that a newer version wrote: everything in it can be read, nothing can be written.
 
+use super::search::SearchPort;
 use super::{Commit, Key, Query, Record, Storage, StorageUsage, Store};
 use crate::error::{Code, Error};
 use crate::ports::Pending;
@@ -42,6 +43,10 @@ impl Storage for ReadOnlyStore {
 
     fn is_durable(&self) -> bool {
         self.0.is_durable()
+    }
+
+    fn search(&self) -> Option<&dyn SearchPort> {
+        self.0.search()
     }
 }
 

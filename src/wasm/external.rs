@@ -1,8 +1,9 @@
 //! A storage that JavaScript gives, as the port. What crosses here is laid out by js/external-store.ts.
 
+use super::external_search::ExternalSearch;
 use super::host::{Callbacks, call};
 use crate::error::{Code, Error, Result};
-use crate::ports::Pending;
+use crate::ports::{Pending, SearchPort};
 use crate::store::indexed_db::value::{key_from_js, key_to_js, record_from_js, record_to_js};
 use crate::store::range::{KeyRange, check_storable};
 use crate::store::{Commit, Key, Query, Record, Storage, StorageUsage, Store};
@@ -19,10 +20,11 @@ pub struct ExternalStore {
     destroy: Function,
     close: Function,
     is_durable: bool,
+    search: Option<ExternalSearch>,
 }
 
 impl ExternalStore {
-    /// Of an object with these functions, and `durable`.
+    /// Of an object with these functions, and `durable`; with `search` where it searches.
     ///
     /// # Errors
     /// [`Code::InvalidConfig`] where one is missing.
@@ -36,6 +38,7 @@ impl ExternalStore {
             destroy: given.function("destroy")?,
             close: given.function("close")?,
             is_durable: Reflect::get(storage, &"durable".into()).is_ok_and(|durable| durable.is_truthy()),
+            search: ExternalSearch::of(storage)?,
         })
     }
 
@@ -70,7 +73,7 @@ impl ExternalStore {
     }
 }
 
-async fn ask(function: &Function, given: &Array) -> Result<JsValue> {
+pub(super) async fn ask(function: &Function, given: &Array) -> Result<JsValue> {
     call(function, given, Code::StorageUnavailable).await
 }
 
@@ -91,8 +94,9 @@ fn push_range(list: &Array, store: Store, range: &KeyRange) {
     list.push(&bound(&range.upper));
 }
 
-/// Five values: checks, ranges, deletions and puts as flat lists, and whether it is strict.
-fn commit_to_js(commit: &Commit) -> Array {
+/// Five values: checks, ranges, deletions and puts as flat lists, and whether it is strict. A put has four: with a message goes
+/// its entry, where the storage searches.
+fn commit_to_js(commit: &Commit, search: Option<&ExternalSearch>) -> Array {
     let [checks, ranges, deletes, puts] = [(); 4].map(|()| Array::new());
     for check in &commit.checks {
         push(&checks, check.store, &check.key);
@@ -107,11 +111,14 @@ fn commit_to_js(commit: &Commit) -> Array {
     for (store, key, record) in &commit.puts {
         push(&puts, *store, key);
         puts.push(&record_to_js(record));
+        puts.push(
+            &search.filter(|_| *store == Store::Messages).map_or(JsValue::UNDEFINED, |search| search.entry(record)),
+        );
     }
     [checks.into(), ranges.into(), deletes.into(), puts.into(), JsValue::from(commit.strict)].iter().collect()
 }
 
-fn foreign() -> Error {
+pub(super) fn foreign() -> Error {
     Error::new(Code::StorageUnavailable, "the storage that was given answered something else than was asked")
 }
 
@@ -136,7 +143,7 @@ impl Storage for ExternalStore {
     fn commit<'a>(&'a self, commit: Commit) -> Pending<'a, bool> {
         Box::pin(async move {
             commit.puts.iter().try_for_each(|(_, key, _)| check_storable(key))?;
-            ask(&self.commit, &commit_to_js(&commit)).await?.as_bool().ok_or_else(foreign)
+            ask(&self.commit, &commit_to_js(&commit, self.search.as_ref())).await?.as_bool().ok_or_else(foreign)
         })
     }
 
@@ -156,5 +163,9 @@ impl Storage for ExternalStore {
 
     fn is_durable(&self) -> bool {
         self.is_durable
+    }
+
+    fn search(&self) -> Option<&dyn SearchPort> {
+        self.search.as_ref().map(|search| search as &dyn SearchPort)
     }
 }

@@ -8,6 +8,7 @@ pub mod cipher;
 mod convert;
 mod counting;
 pub mod external;
+mod external_search;
 mod host;
 mod stored;
 mod timer;
