@@ -72,6 +72,8 @@ export interface EngineStorage {
   commit: (lists: unknown[]) => Promise<boolean>;
   destroy: () => Promise<void>;
   close: () => void;
+  /** Where the storage searches: as js/external-search.ts reads it. */
+  search?: { vectors: boolean; lines: (ranges: unknown[], signal: AbortSignal) => Promise<unknown[]>; find: (lookup: unknown[], signal: AbortSignal) => Promise<unknown[]> };
 }
 
 /** The engine's way back to the app. */

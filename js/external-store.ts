@@ -4,6 +4,7 @@
  */
 
 import type { EngineStorage } from "./engine-glue.js";
+import { entryOf, searchPort } from "./external-search.js";
 import { MemoryError, closed, isMemoryError } from "./errors.js";
 import type { ExternalStorageOptions, KeyedRecord, OpenedStorage, RecordAddress, RecordCommit, RecordKey, RecordRange, StoredRecord } from "./types.js";
 
@@ -46,6 +47,7 @@ export class ExternalStore {
       commit: (lists) => call(() => opened.commit(commitOf(lists))),
       destroy: () => call(() => opened.destroy()),
       close: () => this.#opened === opened && this.close(),
+      ...(opened.search !== undefined && { search: searchPort(opened.search, call) }),
     };
   }
 
@@ -85,12 +87,15 @@ function rangeOf([store, lower, lowerOpen, upper]: readonly unknown[]): RecordRa
 
 function commitOf([checks, ranges, deletes, puts, strict]: readonly unknown[]): RecordCommit {
   const lists = [checks, ranges, deletes, puts] as unknown[][];
-  const [checked, emptied, removed, put] = lists.map((list, index) => groups(list, [3, 4, 2, 3][index] as number)) as unknown[][][];
+  const [checked, emptied, removed, put] = lists.map((list, index) => groups(list, [3, 4, 2, 4][index] as number)) as unknown[][][];
   return {
     checks: (checked as unknown[][]).map((each) => ({ ...addressOf(each), body: each[2] as string | null })),
     deleteRanges: (emptied as unknown[][]).map(rangeOf),
     deletes: (removed as unknown[][]).map(addressOf),
-    puts: (put as unknown[][]).map((each) => ({ ...addressOf(each), record: each[2] as StoredRecord })),
+    puts: (put as unknown[][]).map((each) => {
+      const written = { ...addressOf(each), record: each[2] as StoredRecord };
+      return each[3] === undefined ? written : { ...written, entry: entryOf(each[3] as Uint8Array[]) };
+    }),
     strict: strict as boolean,
   };
 }

@@ -46,6 +46,12 @@ export interface PostgresStorageOptions extends PostgresOptions {
    * memory is open. Default false: they see it when they are next used.
    */
   notifications?: boolean;
+  /**
+   * Who searches: `"database"` keeps what messages are found by in tables of its own and answers a question from there, so that
+   * no index is read or held by the process; `"engine"` keeps an index among the records, which each memory reads once and then
+   * searches by itself. Both find the same. Default `"database"`; without pgvector a memory with an embedder uses the engine.
+   */
+  search?: "database" | "engine";
 }
 
 /** Storage in PostgreSQL, for any number of users. */
@@ -79,7 +85,8 @@ export interface RunJobsOptions extends JobOptions {
  */
 export function postgresStorage(options: PostgresStorageOptions): PostgresStorage {
   const { database, schema, sql } = databaseOf(options);
-  const { migrate: mayMigrate = true, notifications = false } = options;
+  const { migrate: mayMigrate = true, notifications = false, search = "database" } = options;
+  if (search !== "database" && search !== "engine") throw invalid('Option search must be "database" or "engine".');
   const leases = new Leases(database, sql);
   const notices = notifications ? new Notices(database) : undefined;
   let ready: Promise<boolean> | undefined;
@@ -94,7 +101,7 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
     durable: true,
     open: async (userId) => {
       if (userId.includes("\0")) throw new MemoryError("invalid_config", "Option userId: PostgreSQL holds no text with U+0000.");
-      return PostgresRecords.open(database, { schema: sql, hasVectors: await prepared() }, userId);
+      return PostgresRecords.open(database, { schema: sql, hasVectors: await prepared(), searches: search === "database" }, userId);
     },
     tryLock: (userId, lock) => leases.take(userId, lock),
     ...(notices !== undefined && { channel: (name) => notices.open(name) }),

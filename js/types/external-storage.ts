@@ -56,10 +56,76 @@ export interface RecordCommit {
   readonly deleteRanges: readonly RecordRange[];
   /** Single records to remove, which need not be there. */
   readonly deletes: readonly RecordAddress[];
-  /** Records to write, in place of what is there. */
-  readonly puts: readonly (RecordAddress & { readonly record: StoredRecord })[];
+  /** Records to write, in place of what is there; each message with what it is searched by, where the storage searches. */
+  readonly puts: readonly (RecordAddress & { readonly record: StoredRecord; readonly entry?: MessageEntry })[];
   /** It, and all before it, must outlive a crash and a power cut before the answer is given. */
   readonly strict: boolean;
+}
+
+/** What a storage that searches keeps of a message beside its record, made by the engine. It goes with the message, and is replaced with it. */
+export interface MessageEntry {
+  /** What the engine keeps of the message in memory; its form is the engine's own. */
+  readonly line: Uint8Array;
+  /** Its words in order, as the engine compares them with a quotation. */
+  readonly marks: Uint8Array;
+  /** The terms that it holds: hashes of 64 bits, as signed numbers. */
+  readonly terms: readonly bigint[];
+  /** How often it holds each of them, 1 to 65,535. */
+  readonly frequencies: readonly number[];
+}
+
+/** Messages of a conversation, both ends included. */
+export interface MessageRange {
+  /** The conversation. */
+  readonly conversationId: string;
+  /** The first position. */
+  readonly from: number;
+  /** The last position. */
+  readonly to: number;
+}
+
+/** What is looked up for one question. */
+export interface SearchLookup {
+  /** The terms whose holders are wanted, all of them. */
+  readonly terms: readonly bigint[];
+  /** The marks of every message that holds one of the terms are wanted too. */
+  readonly marks: boolean;
+  /** With the vector: the embedder as records of vectors name it (`model` in their body). */
+  readonly model?: string;
+  /** The question's vector: the similarity of every vector of the model is wanted. */
+  readonly vector?: Float32Array;
+}
+
+/** What was found in one conversation. */
+export interface SearchFinding {
+  /**
+   * What `bytes` tells of each message behind its position, which takes four bytes, highest first. `"term"`: how often it holds the
+   * term, two bytes, highest first. `"marks"`: their length in four bytes, highest first, and they. `"near"`: the cosine of its nearest
+   * vector, a float of four bytes, highest first.
+   */
+  readonly kind: "term" | "marks" | "near";
+  /** Of `"term"`: its place in the lookup, from 0. */
+  readonly place?: number;
+  /** The conversation. */
+  readonly conversationId: string;
+  /** The messages, in any order. */
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Search where the records are, so that the engine holds no index: it asks for what a question needs, and ranks that with its own
+ * code. What is found must be what is stored: contexts are then those of any other storage.
+ */
+export interface StorageSearch {
+  /** It compares vectors, quantised as the engine does it. Where it does not, it is used only by a memory without an embedder. */
+  readonly vectors: boolean;
+  /**
+   * The lines of messages, in order: of each its position and the line's length, four bytes each, highest first, and the line. A
+   * message without an entry is left out; the engine reads it, and puts it again with one.
+   */
+  lines(ranges: readonly MessageRange[], options: RecordReadOptions): Promise<readonly Uint8Array[]>;
+  /** Whatever is found, in any order. */
+  find(lookup: SearchLookup, options: RecordReadOptions): Promise<readonly SearchFinding[]>;
 }
 
 /** Options of a reading call. */
@@ -86,6 +152,8 @@ export interface OpenedStorage {
   destroy(): Promise<void>;
   /** Releases what it holds. It is not called again after that. */
   close(): void;
+  /** Searches what is stored. Left out: the engine does, with an index that it keeps among the records. */
+  readonly search?: StorageSearch;
 }
 
 /** Brings what one memory tells to the others of its user, as a `BroadcastChannel` does. */

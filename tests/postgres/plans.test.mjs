@@ -17,7 +17,7 @@ after(() => server?.stop());
 /** A value of others, by the type of its column; `n` is the row's number. */
 const VALUES = {
   text: "'other ' || n", bytea: "decode(md5(n::text), 'hex')", uuid: "gen_random_uuid()", bigint: "n", integer: "n", real: "n",
-  "double precision": "n", boolean: "true", "timestamp with time zone": "now() + make_interval(days => 1, secs => n)", ARRAY: "'{}'",
+  "double precision": "n", boolean: "true", "timestamp with time zone": "now() + make_interval(days => 1, secs => n)", ARRAY: "'{}'", "USER-DEFINED": "'[1]'",
 };
 
 /** Fills every table of the schema with rows of others, and lets the planner know. */

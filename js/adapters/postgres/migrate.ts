@@ -19,8 +19,11 @@ export async function layoutOf(database: Database, schema: string, signal?: Abor
 
 /** Carries out the steps that are missing, all or none, while nobody else does. */
 export async function migrate(database: Database, schema: string, signal?: AbortSignal): Promise<void> {
-  if ((await layoutOf(database, schema, signal)) === MIGRATIONS.length) return;
-  const names = { schema, vectors: await schemaOfVectors(database, signal) };
+  const layout = await layoutOf(database, schema, signal);
+  if (layout === MIGRATIONS.length) return;
+  // The first step decided how vectors are kept.
+  const keepsBytes = layout > 0 && !(await hasVectors(database, schema));
+  const names = { schema, vectors: keepsBytes ? undefined : await schemaOfVectors(database, signal) };
   const steps = MIGRATIONS.map(
     (step, index) => `
   IF present < ${index + 1} THEN

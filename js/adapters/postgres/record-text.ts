@@ -1,7 +1,7 @@
 /** Records as PostgreSQL keeps them: text without U+0000, bytes, and vectors as pgvector has them. */
 
 import type { StoredRecord } from "../../types.js";
-import { HEX } from "./hex.js";
+import { bytesText } from "./hex.js";
 
 /** The store whose bytes are vectors. */
 export const VECTORS = "embeddings";
@@ -28,7 +28,7 @@ export interface ReadColumns {
 /** A record as columns; `isVector`: its bytes are a vector, which pgvector keeps where it can give the same back. */
 export function columnsOf({ body, blob }: StoredRecord, isVector: boolean): RecordColumns {
   const embedding = isVector && blob !== undefined ? vectorText(blob) : null;
-  return { body: bodyText(body), blob: blob === undefined || embedding !== null ? null : `\\x${hexOf(blob)}`, embedding };
+  return { body: bodyText(body), blob: blob === undefined || embedding !== null ? null : bytesText(blob), embedding };
 }
 
 /** The record of columns. */
@@ -68,10 +68,4 @@ function vectorBytes(sent: Uint8Array): Uint8Array {
   const bytes = sent.slice(4);
   for (let at = 0; at < bytes.length; at += 4) bytes.subarray(at, at + 4).reverse();
   return bytes;
-}
-
-function hexOf(bytes: Uint8Array): string {
-  let hex = "";
-  for (const byte of bytes) hex += HEX[byte] as string;
-  return hex;
 }

@@ -5,6 +5,7 @@ import type { KeyedRecord, OpenedStorage, RecordAddress, RecordCommit, RecordQue
 import type { Database } from "./database.js";
 import { keyOf, keyText, rangeTexts } from "./key-bytes.js";
 import { VECTORS, bodyText, columnsOf, recordOf, type ReadColumns } from "./record-text.js";
+import { PostgresSearch, entryColumns } from "./searching.js";
 import { TABLES } from "./tables.js";
 
 /** The tables of a database. */
@@ -13,6 +14,8 @@ export interface Layout {
   schema: string;
   /** Vectors are kept as pgvector has them. */
   hasVectors: boolean;
+  /** Messages are searched there. */
+  searches: boolean;
 }
 
 /** A user's records, opened. */
@@ -26,13 +29,15 @@ export class PostgresRecords implements OpenedStorage {
   #lastCommit = 0;
   #writing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
+  readonly search?: PostgresSearch;
 
-  private constructor(database: Database, { schema, hasVectors }: Layout, user: string, incarnation: string) {
+  private constructor(database: Database, { schema, hasVectors, searches }: Layout, user: string, incarnation: string) {
     this.#database = database;
     this.#schema = schema;
     this.#hasVectors = hasVectors;
     this.#user = user;
     this.#incarnation = incarnation;
+    if (searches) this.search = new PostgresSearch((...call) => this.#run(...call), hasVectors);
   }
 
   /** Opens them; a user who has none gets a place for them. */
@@ -71,11 +76,14 @@ export class PostgresRecords implements OpenedStorage {
       deletes: byTable(commit.deletes, ({ key }) => keyText(key)),
       puts: byTable(puts, ({ store, key, record }) => ({ key, ...columnsOf(record, this.#hasVectors && store === VECTORS) })),
     });
+    const entries = puts.flatMap(({ key, entry }) => (entry === undefined ? [] : [entryColumns(key, entry)]));
     // One after the other: a repeated commit is known by its number being no later than the last.
     const written = this.#writing.then(async () => {
       this.#lastCommit += 1;
       const values = [this.#writer, this.#lastCommit, commit.strict, given];
-      const [row] = await this.#run("SELECT $schema.commit_records($1, $2, $3, $4, $5, $6) AS done", values);
+      const [row] = await (entries.length === 0
+        ? this.#run("SELECT $schema.commit_records($1, $2, $3, $4, $5, $6) AS done", values)
+        : this.#run("SELECT $schema.commit_searched($1, $2, $3, $4, $5, $6, $7) AS done", [...values, JSON.stringify(entries)]));
       return (row as { done: boolean }).done;
     });
     this.#writing = written.catch(() => undefined);
