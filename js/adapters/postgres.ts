@@ -6,7 +6,7 @@ import type { ExternalStorage } from "../types.js";
 import { Database } from "./postgres/database.js";
 import { DueUsers } from "./postgres/due-users.js";
 import { Leases } from "./postgres/leases.js";
-import { hasVectors, layoutOf, migrate } from "./postgres/migrate.js";
+import { keepsVectors, layoutOf, migrate } from "./postgres/migrate.js";
 import { MIGRATIONS } from "./postgres/migrations.js";
 import { Notices } from "./postgres/notices.js";
 import { makePool, type PostgresPool } from "./postgres/pool.js";
@@ -49,7 +49,8 @@ export interface PostgresStorageOptions extends PostgresOptions {
   /**
    * Who searches: `"database"` keeps what messages are found by in tables of its own and answers a question from there, so that
    * no index is read or held by the process; `"engine"` keeps an index among the records, which each memory reads once and then
-   * searches by itself. Both find the same. Default `"database"`; without pgvector a memory with an embedder uses the engine.
+   * searches by itself. Both find the same. Default `"database"` where vectors are pgvector's, else `"engine"`: a database without
+   * pgvector searches for memories without an embedder only.
    */
   search?: "database" | "engine";
 }
@@ -85,14 +86,14 @@ export interface RunJobsOptions extends JobOptions {
  */
 export function postgresStorage(options: PostgresStorageOptions): PostgresStorage {
   const { database, schema, sql } = databaseOf(options);
-  const { migrate: mayMigrate = true, notifications = false, search = "database" } = options;
-  if (search !== "database" && search !== "engine") throw invalid('Option search must be "database" or "engine".');
+  const { migrate: mayMigrate = true, notifications = false, search } = options;
+  if (search !== undefined && search !== "database" && search !== "engine") throw invalid('Option search must be "database" or "engine".');
   const leases = new Leases(database, sql);
   const notices = notifications ? new Notices(database) : undefined;
   let ready: Promise<boolean> | undefined;
   /** Whether vectors are kept as pgvector has them, once the tables are there. */
   const prepared = (): Promise<boolean> =>
-    (ready ??= (mayMigrate ? migrate(database, sql) : requireLayout(database, sql)).then(() => hasVectors(database, sql)).catch((error: unknown) => {
+    (ready ??= (mayMigrate ? migrate(database, sql) : requireLayout(database, sql)).then(() => keepsVectors(database, sql)).catch((error: unknown) => {
       ready = undefined;
       throw error;
     }));
@@ -101,7 +102,8 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
     durable: true,
     open: async (userId) => {
       if (userId.includes("\0")) throw new MemoryError("invalid_config", "Option userId: PostgreSQL holds no text with U+0000.");
-      return PostgresRecords.open(database, { schema: sql, hasVectors: await prepared(), searches: search === "database" }, userId);
+      const hasVectors = await prepared();
+      return PostgresRecords.open(database, { schema: sql, hasVectors, searches: (search ?? (hasVectors ? "database" : "engine")) === "database" }, userId);
     },
     tryLock: (userId, lock) => leases.take(userId, lock),
     ...(notices !== undefined && { channel: (name) => notices.open(name) }),

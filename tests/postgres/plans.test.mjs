@@ -46,6 +46,23 @@ async function explaining(plans) {
   return pool;
 }
 
+/** A search in the database, of what is kept of messages; without vectors, so that it needs no pgvector. */
+async function useSearch(storage) {
+  const memory = await createMemory({ storage, userId: "kim", tokenizer: "estimate" });
+  const { id } = await memory.conversations.create();
+  for (let turn = 0; turn < 8; turn += 1) {
+    await memory.append(id, { id: `m${turn}`, role: "user", content: `She said "port ${turn} of the server" and left.` });
+    await memory.recall('who said "port of the server"?');
+  }
+  await memory.erase({ conversationId: id, messageId: "m5" });
+  await memory.close();
+  const again = await createMemory({ storage, userId: "kim", tokenizer: "estimate" });
+  await again.recall("server");
+  await again.erase({ conversationId: id });
+  await again.erase({ user: true });
+  await again.close();
+}
+
 /** Whatever the package does with a user's records. */
 async function useEverything(storage) {
   const options = { storage, tokenizer: "estimate", embedder: hashingEmbedder({ dimensions: 8 }), languageModel: scriptedModel() };
@@ -97,6 +114,7 @@ test("no statement of the store scans a table, in none of the functions", { time
   context.mock.timers.enable({ apis: ["setInterval"] });
   plans.length = 0;
   const storage = postgresStorage({ pool, notifications: true });
+  await useSearch(postgresStorage({ pool, search: "database" }));
   const { queue, userId } = await useEverything(storage);
   const release = queue.keep(userId, () => undefined);
   context.mock.timers.tick(7_000);

@@ -22,7 +22,7 @@ export async function migrate(database: Database, schema: string, signal?: Abort
   const layout = await layoutOf(database, schema, signal);
   if (layout === MIGRATIONS.length) return;
   // The first step decided how vectors are kept.
-  const keepsBytes = layout > 0 && !(await hasVectors(database, schema));
+  const keepsBytes = layout > 0 && !(await keepsVectors(database, schema));
   const names = { schema, vectors: keepsBytes ? undefined : await schemaOfVectors(database, signal) };
   const steps = MIGRATIONS.map(
     (step, index) => `
@@ -47,7 +47,7 @@ END $throughline$`;
 }
 
 /** Whether the database keeps vectors as pgvector has them. */
-export async function hasVectors(database: Database, schema: string): Promise<boolean> {
+export async function keepsVectors(database: Database, schema: string): Promise<boolean> {
   const text = `SELECT FROM pg_attribute JOIN pg_type AS t ON t.oid = atttypid
     WHERE attrelid = '${schema}.message_embeddings'::regclass AND attname = 'embedding' AND typname = 'vector'`;
   return (await database.run(text)).length === 1;
