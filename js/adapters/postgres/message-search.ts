@@ -160,7 +160,7 @@ CREATE FUNCTION ${schema}.put_entries(given_user text, given json) RETURNS void 
 DECLARE entry record; chat_number int; place int;
 BEGIN
   FOR entry IN SELECT * FROM json_to_recordset(given) AS e (key bytea, line bytea, marks bytea, terms bigint[], frequencies int[]) LOOP
-    chat_number := ${schema}.chat_of(given_user, substring(entry.key FOR length(entry.key) - 9));
+    SELECT ${schema}.chat_of(given_user, substring(entry.key FOR length(entry.key) - 9)) INTO chat_number;
     place := ${schema}.key_number(entry.key, length(entry.key) - 7);
     INSERT INTO ${schema}.search_messages (user_id, chat, seq, line, marks, terms) VALUES (given_user, chat_number, place, entry.line, entry.marks, entry.terms);
     INSERT INTO ${schema}.search_terms (user_id, term, chat, seq, frequency)
@@ -220,6 +220,7 @@ function erasing({ schema }: MigrationNames, tables: readonly string[]): string 
   return `
 ALTER FUNCTION ${schema}.erase_user(text, uuid) RENAME TO erase_records;
 CREATE FUNCTION ${schema}.erase_user(given_user text, given_incarnation uuid) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE is_done boolean;
 BEGIN
   PERFORM set_config('throughline.user_id', given_user, true);
   PERFORM FROM ${schema}.memory_users WHERE user_id = given_user AND incarnation = given_incarnation FOR UPDATE;
@@ -227,7 +228,8 @@ BEGIN
     RETURN false;
   END IF;
 ${tables.map((table) => `  DELETE FROM ${schema}.${table} WHERE user_id = given_user;`).join("\n")}
-  RETURN ${schema}.erase_records(given_user, given_incarnation);
+  SELECT ${schema}.erase_records(given_user, given_incarnation) INTO is_done;
+  RETURN is_done;
 END $$;`;
 }
 
