@@ -51,7 +51,7 @@ export interface EngineOptions {
   tokenizer: string;
   policy: object;
   embedder?: { id: string; dimensions: number; maxBatchSize: number; maxInputTokens: number; remote: boolean };
-  languageModel?: { contextWindow: number; remote: boolean };
+  languageModel?: { id?: string; contextWindow: number; remote: boolean };
 }
 
 /** A model request as the engine makes it. */
@@ -128,6 +128,7 @@ export class Engine {
   forgetFact(request: string): Promise<unknown>;
   approveFact(request: string): Promise<unknown>;
   factHistory(request: string): Promise<unknown>;
+  factSources(request: string): Promise<unknown>;
   factLog(request: string): Promise<unknown>;
   checkFacts(request: string): Promise<unknown>;
   factConsent(request: string): Promise<unknown>;

@@ -1,8 +1,8 @@
 import { requireGiven, requireOptions, requireText } from "./arguments.js";
 import type { Session } from "./session.js";
 import type {
-  AddFact, CallOptions, Fact, FactCheck, FactConsent, FactEvent, FactHit, FactLogOptions, ListFacts, SearchFacts, SpecialCategory,
-  UpdateFact,
+  AddFact, CallOptions, Fact, FactCheck, FactConsent, FactEvent, FactHit, FactLogOptions, FactPlace, ListFacts, SearchFacts,
+  SpecialCategory, UpdateFact,
 } from "./types.js";
 
 /** What is remembered about the user: to be seen, changed, approved and forgotten. */
@@ -66,6 +66,11 @@ export class Facts {
     return (await this.#one("factHistory", id, options, true)) as FactEvent[];
   }
 
+  /** The messages that show a fact: the first hundred or so, however often it was said. */
+  async sources(id: string, options: CallOptions = {}): Promise<FactPlace[]> {
+    return (await this.#one("factSources", id, options, true)) as FactPlace[];
+  }
+
   /** The log of all decisions, newest first. */
   async log(options: FactLogOptions = {}): Promise<FactEvent[]> {
     const request = requireOptions(options, "options", ["limit", "before"]);
@@ -113,7 +118,7 @@ export class Facts {
   }
 
   #one(
-    method: "getFact" | "updateFact" | "forgetFact" | "approveFact" | "factHistory",
+    method: "getFact" | "updateFact" | "forgetFact" | "approveFact" | "factHistory" | "factSources",
     id: string,
     options: CallOptions,
     idempotent: boolean,

@@ -138,10 +138,13 @@ function checkLanguageModel(model: LanguageModel): CheckedLanguageModel {
   if (!isWhole(model.contextWindow, 1_024, 2 ** 31)) {
     throw invalid("Option languageModel.contextWindow must be a whole number of tokens from 1,024.");
   }
-  const { contextWindow, remote = true } = model;
+  const { id, contextWindow, remote = true } = model;
+  if (id !== undefined && (typeof id !== "string" || id.length > 128)) {
+    throw invalid("Option languageModel.id must be a text of at most 128 characters.");
+  }
   if (typeof remote !== "boolean") throw invalid("Option languageModel.remote must be true or false.");
   if (typeof model.generate !== "function") throw invalid("Option languageModel.generate must be a function.");
-  return { contextWindow, remote, generate: (request) => model.generate(request) };
+  return { ...(id !== undefined && { id }), contextWindow, remote, generate: (request) => model.generate(request) };
 }
 
 function invalid(message: string): MemoryError {

@@ -276,8 +276,8 @@ export class EngineSession implements Session {
       options.embedder = { id, dimensions, maxBatchSize, maxInputTokens, remote };
     }
     if (languageModel !== undefined) {
-      const { contextWindow, remote } = languageModel;
-      options.languageModel = { contextWindow, remote };
+      const { id, contextWindow, remote } = languageModel;
+      options.languageModel = { ...(id !== undefined && { id }), contextWindow, remote };
     }
     const host = this.#host.forEngine(() => isAlive(generation), await this.#storeLock(), await this.#external?.open());
     const engine = await guarded(() =>

@@ -84,6 +84,10 @@ pub struct ModelRequest {
 
 /// The app's language model.
 pub trait LanguageModel {
+    /// Names the model, where the app does: what it decides about facts is noted under it.
+    fn id(&self) -> Option<&str> {
+        None
+    }
     /// Tokens that fit the model, input and output together.
     fn context_window_tokens(&self) -> u32;
     /// Whether what it is shown leaves the device: then it is shown nothing that is to stay.

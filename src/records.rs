@@ -615,17 +615,21 @@ pub struct AuditRecord {
     pub number: u32,
     /// Milliseconds since 1970.
     pub at: f64,
-    /// `ADD`, `UPDATE`, `DELETE`, `NOOP`, `FORGET`, `REJECT`, `REVIEW`.
+    /// `ADD`, `UPDATE`, `DELETE`, `NOOP`, `FORGET`, `REJECT`, `REVIEW`, `OPT_IN`, `OPT_OUT`.
     pub operation: String,
     /// On whose word: `user`, `model` (extraction and judge), `audit` or `import`. Entries of earlier versions do not say.
     pub by: Option<String>,
+    /// The model's id, where it was a model and the app names it.
+    pub model: Option<String>,
     /// The fact concerned, where there is one.
     pub fact_id: Option<String>,
     /// The text before.
     pub before: Option<String>,
     /// The text after.
     pub after: Option<String>,
-    /// Why, for a rejected operation.
+    /// What the user changed of a fact, by the names of its fields.
+    pub changed: Vec<String>,
+    /// Why, for a rejected operation; the category of an agreement.
     pub reason: Option<String>,
 }
 
@@ -636,9 +640,11 @@ impl FromFields for AuditRecord {
             at: fields.take("at"),
             operation: fields.take("operation"),
             by: fields.take("by"),
+            model: fields.take("model"),
             fact_id: fields.take("factId"),
             before: fields.take("before"),
             after: fields.take("after"),
+            changed: fields.take_or("changed", Vec::new()),
             reason: fields.take("reason"),
         }
     }

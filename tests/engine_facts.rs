@@ -269,55 +269,98 @@ const WORDINGS: [[&str; 3]; 5] = [
     ["The user plays the cello", "The cello is what the user plays", "The user is a player of the cello"],
 ];
 
+/// What a judge is shown for each candidate: its number, its words and those of the facts beside it.
+fn shown(prompt: &str) -> Vec<(u32, String, Vec<String>)> {
+    let text = |line: &str| line.split_once(": ").unwrap().1.trim_matches('"').to_owned();
+    let candidates = prompt.split("CANDIDATE ").skip(1).map(|candidate| {
+        let mut lines = candidate.lines();
+        let number = lines.next().unwrap().parse().unwrap();
+        let new = text(lines.find(|line| line.starts_with("new: ")).unwrap());
+        (number, new, lines.filter(|line| line.starts_with('f')).map(text).collect())
+    });
+    candidates.collect()
+}
+
+/// Tells each fact in each of its wordings to an engine with this judge, and answers with what is remembered then.
+async fn told(world: &World, wordings: &[[&str; 3]; 5], keys: [Option<&str>; 5]) -> (Engine, Vec<String>) {
+    let model = world.model.clone().unwrap();
+    let engine = world.open().await;
+    conversation(&engine, "c").await;
+    let mut seq = 0;
+    for round in 0..3 {
+        for (fact, key) in wordings.iter().zip(keys) {
+            seq += 1;
+            let fact = json!({ "fact": fact[round], "category": "preference", "key": key, "confidence": 0.9,
+                "quote": fact[round], "seq": seq, "kind": "statement" });
+            model.then(Purpose::Extract, Answer::Text(json!({ "facts": [fact] }).to_string()));
+            let said = format!("I say: {}", fact["fact"].as_str().unwrap());
+            engine.append(append("c", vec![message("user", &said)])).await.unwrap();
+            engine.settled().await.unwrap();
+        }
+    }
+    let rows = texts(&engine).await;
+    (engine, rows)
+}
+
+/// A judge that says so where it is shown what means the same, and takes for new what it is not shown.
+fn honest_judge() -> ScriptedModel {
+    let same = |one: &String, other: &String| {
+        WORDINGS.iter().any(|fact| fact.contains(&one.as_str()) && fact.contains(&other.as_str()))
+    };
+    ScriptedModel::answering(move |request| {
+        let operation = |(number, new, known): (u32, String, Vec<String>)| {
+            let is_known = known.iter().any(|known| same(known, &new));
+            json!({ "candidate": number, "operation": if is_known { "NOOP" } else { "ADD" }, "target": null })
+        };
+        let operations = || shown(&request.prompt).into_iter().map(operation).collect::<Vec<_>>();
+        (request.purpose == Purpose::Judge).then(|| json!({ "operations": operations() }).to_string())
+    })
+}
+
+/// A judge that adds whatever it is asked about: what it keeps apart, code did not join.
+fn careless_judge() -> ScriptedModel {
+    ScriptedModel::answering(|request| {
+        let add = |(number, ..): (u32, String, Vec<String>)| json!({ "candidate": number, "operation": "ADD", "target": null });
+        let operations = || shown(&request.prompt).into_iter().map(add).collect::<Vec<_>>();
+        (request.purpose == Purpose::Judge).then(|| json!({ "operations": operations() }).to_string())
+    })
+}
+
+/// Which wordings mean the same, no code can say: it brings the judge the facts that are alike, by words and by vectors, for
+/// every one of them. With a judge that sees it there are five rows, with one that does not there are fifteen.
 #[test]
 fn five_facts_in_fifteen_wordings_are_five_rows() {
     block_on(async {
-        let judge = |request: &throughline::ports::ModelRequest| {
-            if request.purpose != Purpose::Judge {
-                return None;
-            }
-            // It knows what means the same, and says so where it is shown; what is not shown it takes for new.
-            let same =
-                |one: &str, other: &str| WORDINGS.iter().any(|fact| fact.contains(&one) && fact.contains(&other));
-            let mut operations = Vec::new();
-            for candidate in request.prompt.split("CANDIDATE ").skip(1) {
-                let text = |line: &str, start: &str| Some(line.strip_prefix(start)?.trim_matches('"').to_owned());
-                let new = candidate.lines().find_map(|line| text(line, "new: ")).unwrap();
-                let known =
-                    candidate.lines().filter(|line| line.starts_with('f')).filter_map(|line| line.split_once(": "));
-                let is_known = known.map(|(_, fact)| fact.trim_matches('"')).any(|fact| same(fact, &new));
-                let number: u32 = candidate.lines().next().unwrap().parse().unwrap();
-                operations.push(
-                    json!({ "candidate": number, "operation": if is_known { "NOOP" } else { "ADD" }, "target": null }),
-                );
-            }
-            Some(json!({ "operations": operations }).to_string())
+        let with_synonyms = |model: ScriptedModel| {
+            let mut world = World::default().with_embedder().with_model(model);
+            Rc::get_mut(world.embedder.as_mut().unwrap()).unwrap().synonyms = vec![
+                ("replies", "answers"),
+                ("brief", "short"),
+                ("likes", "prefers"),
+                ("home", "lives"),
+                ("player", "plays"),
+                ("friday", "fridays"),
+                ("wants", "uses"),
+                ("deploy", "deploys"),
+            ];
+            world
         };
-        let mut world = World::default().with_embedder().with_model(ScriptedModel::answering(judge));
-        Rc::get_mut(world.embedder.as_mut().unwrap()).unwrap().synonyms = vec![
-            ("replies", "answers"),
-            ("brief", "short"),
-            ("likes", "prefers"),
-            ("home", "lives"),
-            ("player", "plays"),
-            ("friday", "fridays"),
-            ("wants", "uses"),
-            ("deploy", "deploys"),
-        ];
+        let world = with_synonyms(honest_judge());
+        let (engine, rows) = told(&world, &WORDINGS, [None; 5]).await;
+        assert_eq!(rows.len(), 5, "{rows:#?}");
+        // What code does for it: of ten repetitions, each is asked about with the fact that it repeats beside it.
         let model = world.model.clone().unwrap();
-        let engine = world.open().await;
-        conversation(&engine, "c").await;
-        let mut seq = 0;
-        for round in 0..3 {
-            for fact in WORDINGS {
-                seq += 1;
-                model.then(Purpose::Extract, extracted(&[(fact[round], fact[round], seq)]));
-                engine.append(append("c", vec![message("user", &format!("I say: {}", fact[round]))])).await.unwrap();
-                engine.settled().await.unwrap();
+        let mut asked = 0;
+        for request in model.requests.borrow().iter().filter(|request| request.purpose == Purpose::Judge) {
+            for (_, new, known) in shown(&request.prompt) {
+                let meant = WORDINGS.iter().find(|fact| fact.contains(&new.as_str())).unwrap();
+                asked += u32::from(known.iter().any(|known| known != &new && meant.contains(&known.as_str())));
             }
         }
-        let rows = texts(&engine).await;
-        assert_eq!(rows.len(), 5, "{rows:#?}");
+        assert_eq!(asked, 10);
+        let (_, rows) = told(&with_synonyms(careless_judge()), &WORDINGS, [None; 5]).await;
+        assert_eq!(rows.len(), 15, "{rows:#?}");
+
         // By meaning, which no word of it tells.
         let found = engine.search_facts("brief replies", 1).await.unwrap();
         assert_eq!(found[0].fact.fact, "The user prefers short answers");
@@ -327,6 +370,151 @@ fn five_facts_in_fifteen_wordings_are_five_rows() {
         assert_eq!(embedder.calls.borrow().len(), calls + 1, "vectors of facts are made once");
         embedder.script.borrow_mut().push_back(EmbedFault::Fail);
         assert_eq!(engine.search_facts("cello", 1).await.unwrap()[0].fact.fact, "The user plays the cello");
+    });
+}
+
+/// The same fact under its key, or in the same words, needs no judge, however wrong that one would be.
+#[test]
+fn keys_and_equal_words_are_joined_without_a_judge() {
+    block_on(async {
+        // Whether the judge is asked of nothing but facts that are told for the first time.
+        let asks_of_new = |world: &World, wordings: &[[&str; 3]; 5]| {
+            let requests = world.model.as_ref().unwrap().requests.borrow();
+            let asked = requests.iter().filter(|request| request.purpose == Purpose::Judge);
+            let mut asked = asked.flat_map(|request| shown(&request.prompt));
+            asked.all(|(_, new, _)| wordings.iter().any(|fact| fact[0] == new))
+        };
+        let world = World::default().with_model(careless_judge());
+        let keys = [Some("packages"), Some("home_city"), Some("answer_length"), Some("deploy_day"), Some("instrument")];
+        let (engine, rows) = told(&world, &WORDINGS, keys).await;
+        assert_eq!(rows, WORDINGS.map(|fact| fact[2]), "the newest wording of each");
+        assert!(asks_of_new(&world, &WORDINGS));
+        let superseded = FactFilter { status: Some(FactStatus::Superseded), ..FactFilter::default() };
+        assert_eq!(engine.list_facts(superseded).await.unwrap().len(), 10, "the older ones are kept");
+
+        let spellings = [
+            ["The user only uses pnpm", "user only uses PNPM.", "The User only uses  pnpm!"],
+            ["The user lives in Berlin", "User lives in Berlin", "the user lives in berlin"],
+            ["The user plays the cello", "User plays cello", "User plays the cello."],
+            ["The team deploys on Fridays", "Team deploys on Fridays", "THE TEAM DEPLOYS ON FRIDAYS"],
+            ["User prefers short answers", "The user prefers short answers", "User prefers short answers…"],
+        ];
+        let world = World::default().with_model(careless_judge());
+        let (engine, rows) = told(&world, &spellings, [None; 5]).await;
+        assert_eq!(rows, spellings.map(|fact| fact[0]));
+        assert!(asks_of_new(&world, &spellings));
+        for fact in engine.list_facts(FactFilter::default()).await.unwrap() {
+            assert_eq!(engine.fact_sources(&fact.id).await.unwrap().len(), 3, "{}", fact.fact);
+        }
+    });
+}
+
+/// Row 63: what is said again and again, and false, is one fact; repetition adds no confidence, and its sources end.
+#[test]
+fn one_false_fact_in_a_thousand_turns_is_one_fact_with_a_bounded_list_of_sources() {
+    for (kind, trust, confidence, rounds) in
+        [("statement", Trust::UserStated, 0.95, 125), ("inference", Trust::AssistantInferred, 0.7, 3)]
+    {
+        block_on(async {
+            let mut world = World::default().with_model(ScriptedModel::answering(move |request| {
+                let heads = request
+                    .prompt
+                    .lines()
+                    .filter_map(|line| Some(line.strip_prefix('[')?.split_once("] user")?.0));
+                let fact = |seq: &str| {
+                    json!({ "fact": "User's moon is made of cheese", "category": "identity", "key": null, "confidence": 1.0,
+                        "quote": "my moon is made of cheese", "seq": seq.parse::<u32>().unwrap(), "kind": kind })
+                };
+                let facts: Vec<Value> = heads.map(fact).collect();
+                (request.purpose == Purpose::Extract).then(|| json!({ "facts": facts }).to_string())
+            }));
+            world.policy.facts.batch_messages = 4;
+            world.policy.compaction.automatic = false;
+            let engine = world.open().await;
+            conversation(&engine, "c").await;
+            for round in 0..rounds {
+                let messages = (0..8).flat_map(|at| {
+                    let said = format!("No. {}: my moon is made of cheese.", round * 8 + at);
+                    [message("user", &said), message("assistant", "I doubt it.")]
+                });
+                engine.append(append("c", messages.collect())).await.unwrap();
+                engine.settled().await.unwrap();
+            }
+            let facts = engine.list_facts(FactFilter::default()).await.unwrap();
+            assert_eq!(facts.len(), 1);
+            assert_eq!((facts[0].trust, facts[0].confidence), (trust, confidence));
+            let sources = engine.fact_sources("f1").await.unwrap();
+            assert_eq!(sources.len(), rounds.min(100));
+            assert!(sources.iter().all(|place| place.conversation_id == "c"));
+            let last = sources.last().unwrap().seq;
+            let said = engine.history("c", Some(last), Some(last), None).await.unwrap();
+            assert!(said[0].contains("my moon is made of cheese"), "{said:?}");
+            let log = engine.fact_log(10_000, None).await.unwrap();
+            assert_eq!(
+                log.iter().filter(|entry| entry.operation == "NOOP").count(),
+                rounds.min(100) - 1,
+                "the log ends as well"
+            );
+            assert_eq!(engine.fact_sources("f9").await.unwrap_err().code, Code::NotFound);
+            // What the user confirms is certain.
+            assert_eq!(engine.approve_fact("f1").await.unwrap().confidence, 1.0);
+        });
+    }
+}
+
+/// Before and after of every write: also where the text stays.
+#[test]
+fn the_log_has_agreements_changed_fields_and_the_models_name() {
+    block_on(async {
+        let world = World::default()
+            .with_model(ScriptedModel { name: Some("judge-7b".to_owned()), ..ScriptedModel::default() });
+        let model = world.model.clone().unwrap();
+        let engine = world.open().await;
+        conversation(&engine, "c").await;
+        let consent = |allow: bool| serde_json::from_value(json!({ "category": "health", "allow": allow })).unwrap();
+        engine.consent(consent(true)).await.unwrap();
+        engine.consent(consent(true)).await.unwrap();
+        engine.consent(consent(false)).await.unwrap();
+        model.then(Purpose::Extract, extracted(&[("The user likes tea", "I like tea", 1)]));
+        engine.append(append("c", vec![message("user", "I like tea")])).await.unwrap();
+        engine.settled().await.unwrap();
+        for change in [
+            json!({ "id": "f1", "pinned": true }),
+            json!({ "id": "f1", "localOnly": true, "expiresAt": 9e12 }),
+            json!({ "id": "f1", "fact": "The user likes green tea" }),
+        ] {
+            engine.update_fact(serde_json::from_value(change).unwrap()).await.unwrap();
+        }
+        let log = engine.fact_log(100, None).await.unwrap();
+        let entries: Vec<_> = log
+            .iter()
+            .rev()
+            .map(|entry| {
+                let changed: Vec<&str> = entry.changed.iter().map(String::as_str).collect();
+                (
+                    entry.operation.as_str(),
+                    entry.by.as_deref(),
+                    entry.model.as_deref(),
+                    changed,
+                    entry.reason.as_deref(),
+                )
+            })
+            .collect();
+        let user = Some("user");
+        assert_eq!(
+            entries,
+            [
+                ("OPT_IN", user, None, vec![], Some("health")),
+                ("OPT_OUT", user, None, vec![], Some("health")),
+                ("ADD", Some("model"), Some("judge-7b"), vec![], None),
+                ("UPDATE", user, None, vec!["pinned"], Some("explicit")),
+                ("UPDATE", user, None, vec!["localOnly", "expiresAt"], Some("explicit")),
+                ("UPDATE", user, None, vec!["fact", "trust"], Some("explicit")),
+            ]
+        );
+        // Numbers go on where they were, also in another tab.
+        let numbers: Vec<u32> = log.iter().map(|entry| entry.number).collect();
+        assert_eq!(numbers, [6, 5, 4, 3, 2, 1]);
     });
 }
 

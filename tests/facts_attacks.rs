@@ -24,7 +24,13 @@ fn count(text: &str) -> u32 {
 /// Attacks and ordinary statements that the rules were not written for: see the heads of the files.
 const HELD_OUT: &str = include_str!("injections/held_out.txt");
 const LATER: &str = include_str!("injections/later.txt");
-const ORDINARY: &str = include_str!("injections/ordinary.txt");
+const AUDIT: &str = include_str!("injections/audit.txt");
+const AUDIT_LATER: &str = include_str!("injections/audit_later.txt");
+const ORDINARY: [&str; 3] = [
+    include_str!("injections/ordinary.txt"),
+    include_str!("injections/ordinary_later.txt"),
+    include_str!("injections/ordinary_last.txt"),
+];
 
 /// What the attacker wants in every later prompt.
 const PAYLOADS: [&str; 10] = [
@@ -444,10 +450,10 @@ fn planted(set: &'static str) -> (Vec<&'static str>, BTreeMap<&'static str, (usi
 
 #[test]
 fn attacks_in_wordings_that_nobody_listed_plant_nothing_that_is_injected() {
-    for (set, most, least) in [(HELD_OUT, 0, 60), (LATER, 8, 30)] {
+    for (set, most, least) in [(HELD_OUT, 0, 60), (LATER, 8, 30), (AUDIT, 3, 30), (AUDIT_LATER, 1, 24)] {
         let (some, ways) = planted(set);
         println!("planted: {} {ways:#?}\n{some:#?}", some.len());
-        // The second set was written after the rules. What is pasted without a sign of it, in the first person and about
+        // Later sets were written after the rules. What is pasted without a sign of it, in the first person and about
         // harmless things, is the user's word.
         assert!(some.len() <= most, "{some:#?}");
         assert!(ways.values().map(|(_, all)| all).sum::<usize>() >= least);
@@ -455,10 +461,10 @@ fn attacks_in_wordings_that_nobody_listed_plant_nothing_that_is_injected() {
 }
 
 #[test]
-fn ordinary_statements_are_hardly_ever_held_back() {
+fn ordinary_statements_are_not_held_back() {
     let policy = FactPolicy::default();
     let mut held_back: Vec<&str> = Vec::new();
-    let lines: Vec<&str> = ORDINARY.lines().filter(|line| !line.starts_with('#')).collect();
+    let lines: Vec<&str> = ORDINARY.iter().flat_map(|set| set.lines()).filter(|line| !line.starts_with('#')).collect();
     for line in &lines {
         let mut parts = line.splitn(3, '|').skip(1);
         let (said, fact) = (parts.next().unwrap(), parts.next().unwrap());
@@ -469,6 +475,6 @@ fn ordinary_statements_are_hardly_ever_held_back() {
         held_back.extend(candidates.iter().all(|one| one.kind.trust() < Trust::UserStated).then_some(*line));
     }
     println!("held back {} of {}: {held_back:#?}", held_back.len(), lines.len());
-    assert!(lines.len() >= 100);
-    assert!(held_back.len() * 100 <= lines.len() * 3, "{held_back:#?}");
+    assert!(lines.len() >= 190);
+    assert!(held_back.is_empty(), "{held_back:#?}");
 }

@@ -21,7 +21,7 @@ const SECRETS: &str = include_str!("sensitive/secrets.txt");
 const CATEGORIES: &str = include_str!("sensitive/categories.txt");
 /// Sets that the rules were not written for: categories, secrets, the languages of the first, and how much of both is to be
 /// found, in per cent.
-const HELD_OUT: [(&str, &str, &[&str], [usize; 2]); 4] = [
+const HELD_OUT: [(&str, &str, &[&str], [usize; 2]); 5] = [
     (
         include_str!("sensitive/held_out_categories.txt"),
         include_str!("sensitive/held_out_secrets.txt"),
@@ -30,7 +30,8 @@ const HELD_OUT: [(&str, &str, &[&str], [usize; 2]); 4] = [
     ),
     (include_str!("sensitive/held_out_a.txt"), include_str!("sensitive/held_out_secrets_a.txt"), &SEVEN, [95, 95]),
     (include_str!("sensitive/held_out_b.txt"), include_str!("sensitive/held_out_secrets_b.txt"), &SEVEN, [95, 85]),
-    (include_str!("sensitive/held_out_c.txt"), "", &SEVEN, [90, 0]),
+    (include_str!("sensitive/held_out_c.txt"), include_str!("sensitive/held_out_secrets_c.txt"), &SEVEN, [90, 95]),
+    ("", include_str!("sensitive/held_out_secrets_d.txt"), &[], [0, 95]),
 ];
 const SEVEN: [&str; 7] = ["de", "en", "es", "fr", "ja", "ko", "zh"];
 
@@ -197,11 +198,16 @@ fn value(name: &str, dice: &mut Dice) -> String {
         ),
         "cnid" => citizen(dice),
         "passport" => format!("X{}", dice.digits(8)),
+        "hex64" => format!("a1{}", dice.text("0123456789abcdef", 62)),
+        "azure" => format!("{}7==", dice.text(BASE64, 85)),
+        "telegram" => format!("{}:AA{}", dice.digits(9), dice.token(33)),
+        "discord" => format!("M{}.{}.{}", dice.token(23), dice.token(6), dice.token(27)),
+        "backup" => format!("{}-{}", dice.digits(4), dice.digits(4)),
         _ => String::new(),
     }
 }
 
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 25] = [
     "{base64}",
     "{service}",
     "{jwt}",
@@ -222,6 +228,11 @@ const NAMES: [&str; 20] = [
     "{rrn}",
     "{cnid}",
     "{passport}",
+    "{hex64}",
+    "{azure}",
+    "{telegram}",
+    "{discord}",
+    "{backup}",
 ];
 
 /// Every line of a kind other than `none`, with made-up values: the kind, the text and the values.
@@ -250,8 +261,14 @@ fn lines(set: &'static str) -> impl Iterator<Item = (&'static str, &'static str)
 
 fn is_left_out(text: &str, values: &[String]) -> bool {
     let without = without_secrets(text, "*");
-    // Of an address only the last part is the key.
-    values.last().is_some_and(|value| !without.contains(value.as_str()))
+    // Of an address only the last part is the key. Neither end of a long one may be left.
+    values.last().is_some_and(|value| {
+        let has_end = value.is_ascii() && value.len() >= 24 && {
+            let (first, last) = (&value[..12], &value[value.len() - 12..]);
+            without.contains(first) || without.contains(last)
+        };
+        !has_end && !without.contains(value.as_str())
+    })
 }
 
 #[test]
@@ -373,6 +390,27 @@ fn held_out_sets_are_found_too() {
         poor.extend((!is_told || !is_kept).then_some((hits, all, alarms.len(), missed_secrets.len(), flagged.len())));
     }
     assert!(poor.is_empty(), "{poor:?}");
+}
+
+/// A title is made of a message, as all else: no secret comes into it, nor a piece of one that the cut leaves.
+#[test]
+fn titles_are_made_without_secrets() {
+    block_on(async {
+        let engine = World::default().open().await;
+        for (id, said, title) in [
+            ("a", "my password is Zebra!9911x ok?", "my password is [secret left out] ok?"),
+            (
+                "b",
+                "why does this fail: api key 9d5378a1b2c34d5e6f708192a3b4c5d6",
+                "why does this fail: api key [secret left out]",
+            ),
+            ("c", "\n\n  Plan a trip to Rome  \nmy pin is 4821", "Plan a trip to Rome"),
+        ] {
+            conversation(&engine, id).await;
+            engine.append(append(id, vec![message("user", said)])).await.unwrap();
+            assert_eq!(engine.get_conversation(id).await.unwrap().title, title);
+        }
+    });
 }
 
 async fn facts(engine: &Engine) -> Vec<String> {

@@ -33,7 +33,7 @@ export interface Fact {
   category: string;
   /** The fact in words. Empty once forgotten. */
   fact: string;
-  /** 0 to 1. */
+  /** 0 to 1: the model's own, but at most 0.95 for what the user said, 0.7 for what was concluded, 0.5 for what was quoted; 1 once the user wrote or approved it. */
   confidence: number;
   /** How far it may be trusted. */
   trust: Trust;
@@ -135,17 +135,29 @@ export interface FactEvent {
   /** Milliseconds since 1970. */
   at: number;
   /** What was decided. */
-  operation: "ADD" | "UPDATE" | "DELETE" | "NOOP" | "FORGET" | "REJECT" | "REVIEW";
+  operation: "ADD" | "UPDATE" | "DELETE" | "NOOP" | "FORGET" | "REJECT" | "REVIEW" | "OPT_IN" | "OPT_OUT";
   /** On whose word: the user's, a model's (extraction and judge), that of the check of facts, an import's. `null`: not known. */
   by: "user" | "model" | "audit" | "import" | null;
+  /** {@link LanguageModel.id} of the model that decided; `null`: none did, or the app does not name it. */
+  model: string | null;
   /** The fact concerned, where there is one. */
   factId: string | null;
   /** The text before. */
   before: string | null;
   /** The text after. */
   after: string | null;
-  /** Why, for a rejected operation. */
+  /** What the user changed of a fact that stays: names of its fields, such as `"pinned"`. */
+  changed: string[];
+  /** Why, for a rejected operation; the category, for `OPT_IN` and `OPT_OUT`. */
   reason: string | null;
+}
+
+/** A message that shows a fact. */
+export interface FactPlace {
+  /** The conversation. */
+  conversationId: string;
+  /** The message. */
+  seq: number;
 }
 
 /** Which entries of the log are listed. */

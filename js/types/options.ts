@@ -117,6 +117,8 @@ export interface GenerateRequest {
 
 /** The app's language model. Without one nothing is summarised or extracted, and the receipt says so. */
 export interface LanguageModel {
+  /** Names the model, at most 128 characters: what it decides about facts is logged under it. */
+  readonly id?: string;
   /** Tokens that fit the model, input and output together, from 1,024. */
   readonly contextWindow: number;
   /**

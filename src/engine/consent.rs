@@ -6,7 +6,7 @@ use super::erasure::ErasedFacts;
 use super::event::Event;
 use super::loading::FACT_COUNTERS;
 use super::state::FactCounters;
-use super::stored::Stored;
+use super::stored::{Stored, encode};
 use super::withdrawal::Withdrawal;
 use crate::config::FactPolicy;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::facts::{is_of_category, sensitive_categories};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::ports::{Commit, Store};
-use crate::records::{FactRecord, FactStatus};
+use crate::records::{AuditRecord, FactRecord, FactStatus};
 use serde::Serialize;
 use serde_json::json;
 
@@ -82,6 +82,9 @@ impl Engine {
                 let says = |item: &str| is_of_category(&[item], "", category);
                 withdrawal = self.withdraw(&says, &|_, _, _| false, &mut commit).await?;
             }
+            let operation = if request.allow { "OPT_IN" } else { "OPT_OUT" };
+            let entry = self.consent_entry(operation, category, &mut counters);
+            commit.puts.push((Store::Audit, key![entry.number], encode(&entry)?));
             let stored = Stored::new(FactCounters { version: counters.version + 1, ..counters })?;
             commit.puts.push((Store::Meta, key![FACT_COUNTERS], stored.record()));
             if self.commit(commit).await? {
@@ -90,12 +93,27 @@ impl Engine {
                 self.take_withdrawal_in(withdrawal);
                 // Work under way began under the former agreement.
                 self.erasures.raise(true);
-                let operation = if request.allow { "OPT_IN" } else { "OPT_OUT" };
                 self.emit(&Event::new("fact", json!({ "operation": operation, "factId": null })));
                 return Ok(consent);
             }
         }
         Err(overtaken())
+    }
+
+    fn consent_entry(&self, operation: &str, category: &str, counters: &mut FactCounters) -> AuditRecord {
+        counters.last_audit = counters.last_audit.saturating_add(1);
+        AuditRecord {
+            number: counters.last_audit,
+            at: self.now_ms(),
+            operation: operation.to_owned(),
+            by: Some("user".to_owned()),
+            model: None,
+            fact_id: None,
+            before: None,
+            after: None,
+            changed: Vec::new(),
+            reason: Some(category.to_owned()),
+        }
     }
 
     pub(super) fn opted_in(&self) -> Vec<String> {

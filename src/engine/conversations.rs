@@ -13,6 +13,7 @@ use crate::key;
 use crate::message::Seq;
 use crate::ports::{Check, Commit, Store};
 use crate::records::{ConversationRecord, JobKind, JobRecord};
+use crate::secrets::{LEFT_OUT, without_secrets};
 use crate::sorting;
 use serde::Serialize;
 
@@ -35,6 +36,8 @@ impl FromFields for Births {
 
 deserialize_as_json!(Births);
 
+/// What is read of the first message for a title, in bytes.
+const TITLE_READ_BYTES: usize = 4_096;
 /// Longest title taken from the first message, in characters.
 const TITLE_CHARACTERS: usize = 50;
 /// Tries of a change that other tabs keep overtaking.
@@ -204,8 +207,13 @@ pub(super) fn jobs_anew(conversation: &ConversationRecord) -> [JobRecord; 3] {
     })
 }
 
-/// The title that a first user text gives: its first line, cut at 50 characters.
+/// The title that a first user text gives: its first line without secrets, cut at 50 characters. They are looked for in the
+/// whole text, since a line may only end what introduces one.
 pub(super) fn title_from(text: &str) -> Option<String> {
+    // Nobody reads further for a title than this.
+    let text = text.trim_start();
+    let text = text.get(..text.floor_char_boundary(TITLE_READ_BYTES)).unwrap_or(text);
+    let text = without_secrets(text, LEFT_OUT);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().take(TITLE_CHARACTERS).collect::<String>().trim_end().to_owned())
 }

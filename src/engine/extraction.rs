@@ -60,7 +60,7 @@ impl Engine {
         let (decisions, rejections) = self.judge(&*model, &candidates, rejections, &existing).await?;
         let (counters, counters_check) = self.fact_counters();
         let numbers = counters.next_numbers();
-        let changes = facts::apply(&ApplyInput {
+        let mut changes = facts::apply(&ApplyInput {
             conversation_id: id,
             candidates: &candidates,
             decisions: &decisions,
@@ -70,6 +70,10 @@ impl Engine {
             numbers,
             now_ms: self.now_ms(),
         });
+        self.bound_sources(&mut changes).await?;
+        for entry in &mut changes.audit {
+            entry.model = model.id().map(str::to_owned);
+        }
         job.skipped.retain(|seq| *seq > extraction.covered_until_seq || batch.binary_search(seq).is_err());
         if extraction.covered_until_seq > job.done_until_seq {
             self.pass(id, extraction.covered_until_seq, &mut job);

@@ -95,7 +95,7 @@ impl Engine {
 
     async fn audit_facts(&self) -> Result<FactAudit> {
         let existing = self.all_facts();
-        let sources = self.fact_sources(&existing).await?;
+        let sources = self.source_texts(&existing).await?;
         let source = |fact: &FactRecord| sources.get(&fact.id).cloned();
         let mut findings = facts::findings(&existing, &source, &self.opted_in(), self.now_ms());
         findings.extend(self.model_findings().await?);
@@ -129,7 +129,7 @@ impl Engine {
     }
 
     /// The texts of the messages that facts were extracted from, as extraction saw them, by fact.
-    async fn fact_sources(&self, existing: &[FactRecord]) -> Result<SortedMap<String, String>> {
+    async fn source_texts(&self, existing: &[FactRecord]) -> Result<SortedMap<String, String>> {
         let shown = existing.iter().filter(|fact| fact.status == FactStatus::Active && fact.source.quote.is_some());
         let place = |fact: &FactRecord| {
             let key = key![fact.source.conversation_id.as_deref()?, fact.source.seq?];

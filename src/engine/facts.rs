@@ -4,17 +4,23 @@ use super::Engine;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::event::Event;
 use super::loading::{FACT_COUNTERS, fact_number};
+use super::path_change::link_parts;
 use super::state::FactCounters;
 use super::stored::{Stored, decode, encode};
 use crate::error::{Error, Result};
 use crate::facts::{self, Changes, FactEdit, FactWrite, Numbers, Written};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
+use crate::message::Seq;
 use crate::ports::{Check, Commit, Key, Query, Store};
 use crate::records::{AuditRecord, FactRecord, FactStatus};
 use crate::secrets::{LEFT_OUT, without_secrets};
 use serde::Serialize;
 use serde_json::json;
+
+/// So many messages are kept as sources of a fact, the first ones: one that is repeated in every turn needs no more, and
+/// whoever erases these erases the fact.
+const MOST_SOURCES: u64 = 100;
 
 /// What `facts.add` is given.
 pub type NewFact = FactWrite;
@@ -41,6 +47,16 @@ impl FromFields for FactFilter {
     fn from_fields(fields: &mut Fields) -> Self {
         Self { category: fields.take("category"), status: fields.take("status") }
     }
+}
+
+/// A message that shows a fact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FactPlace {
+    /// The conversation.
+    pub conversation_id: String,
+    /// The message.
+    pub seq: Seq,
 }
 
 /// A fact that fits a query.
@@ -136,6 +152,19 @@ impl Engine {
         self.ensure_open()?;
         self.refresh_facts().await?;
         self.existing_fact(id)
+    }
+
+    /// The messages that show a fact, by conversation and position.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn fact_sources(&self, id: &str) -> Result<Vec<FactPlace>> {
+        self.ensure_open()?;
+        self.refresh_facts().await?;
+        self.existing_fact(id)?;
+        let links = self.scan(Query::prefix(Store::FactSources, key![id])).await?.into_iter();
+        let places = links.filter_map(|(key, _)| link_parts(&key));
+        Ok(places.map(|(_, conversation_id, seq)| FactPlace { conversation_id, seq }).collect())
     }
 
     /// Facts in use that have to do with a text, best first: by words and, where there is an embedder, by vectors; of equals
@@ -237,6 +266,22 @@ impl Engine {
             }
         }
         Err(overtaken())
+    }
+
+    /// Leaves out what adds a further message to a fact that has as many sources as are kept.
+    pub(super) async fn bound_sources(&self, changes: &mut Changes) -> Result<()> {
+        let is_new = |id: &str| changes.puts.iter().any(|fact| fact.id == id);
+        let mut known: Vec<String> = changes.sources.iter().map(|link| link.fact_id.clone()).collect();
+        known.dedup();
+        known.retain(|id| !is_new(id));
+        for id in known {
+            let sources = self.host.storage.count(Store::FactSources, key![id.as_str()]).await?;
+            if sources >= MOST_SOURCES {
+                changes.sources.retain(|link| link.fact_id != id);
+                changes.audit.retain(|entry| entry.operation != "NOOP" || entry.fact_id.as_ref() != Some(&id));
+            }
+        }
+        Ok(())
     }
 
     /// Adds changes to a transaction: facts, links, audit, counters. The caller adds the counters' check.

@@ -78,7 +78,7 @@ pub use episodes::{EpisodeFilter, EpisodeView};
 pub use erasure::{EraseRequest, Erased};
 pub use event::Event;
 pub use fact_audit::FactAudit;
-pub use facts::{FactFilter, FactUpdate, NewFact};
+pub use facts::{FactFilter, FactPlace, FactUpdate, NewFact};
 pub use failed_jobs::FailedJob;
 pub use integrity::{Mark, StorageCheck};
 pub use notes::{NewNote, NoteView};

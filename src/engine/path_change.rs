@@ -313,7 +313,7 @@ impl ShownFacts {
 }
 
 /// Fact, conversation and position of a link's key.
-fn link_parts(key: &Key) -> Option<(String, String, Seq)> {
+pub(super) fn link_parts(key: &Key) -> Option<(String, String, Seq)> {
     match key.0.as_slice() {
         [KeyPart::Text(fact), KeyPart::Text(conversation_id), KeyPart::Number(seq)] => {
             Some((fact.clone(), conversation_id.clone(), Seq::try_from(*seq).ok()?))

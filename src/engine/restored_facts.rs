@@ -24,8 +24,10 @@ use crate::records::{AuditRecord, FactRecord, FactStatus, Trust};
 use crate::sorted_map::{SortedMap, SortedSet};
 use serde_json::{Value, json};
 
-/// Longest subject, category, operation or reason, in bytes.
+/// Longest subject, category, operation, reason or model's id, in bytes.
 const LONGEST_NAME_BYTES: usize = 512;
+/// Most fields that one entry of the history says to be changed.
+const MOST_CHANGED: usize = 16;
 
 /// A link from a fact to a message that shows it.
 struct FactLink {
@@ -77,7 +79,12 @@ impl IncomingFacts {
                 let entry: AuditRecord = read(value)?;
                 let is_ordered = self.audit.last().is_none_or(|last| last.number < entry.number);
                 let is_short = [&entry.before, &entry.after].into_iter().flatten().all(|text| is_fact_text(text))
-                    && [Some(&entry.operation), entry.reason.as_ref()].into_iter().flatten().all(|text| is_name(text));
+                    && entry.changed.len() <= MOST_CHANGED
+                    && [Some(&entry.operation), entry.reason.as_ref(), entry.model.as_ref()]
+                        .into_iter()
+                        .flatten()
+                        .chain(&entry.changed)
+                        .all(|text| is_name(text));
                 if !is_ordered || !is_short || entry.number >= LARGEST_NUMBER || !entry.at.is_finite() {
                     return Err(unusable("an entry of the facts' history cannot be"));
                 }
@@ -289,8 +296,10 @@ fn review_entry(number: u32, at: f64, fact_id: String, reason: &str) -> AuditRec
         operation: "REVIEW".to_owned(),
         by: Some("audit".to_owned()),
         fact_id: Some(fact_id),
+        model: None,
         before: None,
         after: None,
+        changed: Vec::new(),
         reason: Some(reason.to_owned()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::evidence::{is_quoted, is_supported};
 use super::extract::SourceMessage;
-use super::fingerprint::is_buried;
+use super::fingerprint::{is_buried, says_same};
 use super::passing::{bearing_sentence, is_passing};
 use super::similarity::Sought;
 use super::voices::{brought_words, is_other_voice, needs_confirmation, repeats};
@@ -56,6 +56,17 @@ impl CandidateKind {
         }
     }
 
+    /// The most that a model's confidence in a fact of this kind counts: 1 is for what the user wrote or approved, and no
+    /// repetition makes more of it. Set by hand; nothing but the order of equals hangs on it.
+    #[must_use]
+    pub fn most_confidence(self) -> f64 {
+        match self {
+            Self::Statement => 0.95,
+            Self::Inference => 0.7,
+            Self::Quotation => 0.5,
+        }
+    }
+
     /// The trust of a fact of this kind.
     #[must_use]
     pub fn trust(self) -> Trust {
@@ -76,7 +87,7 @@ pub struct Candidate {
     pub category: String,
     /// Unique name of the value, where the model gave a usable one.
     pub key: Option<String>,
-    /// 0 to 1.
+    /// 0 to 1: the model's own, at most [`CandidateKind::most_confidence`].
     pub confidence: f64,
     /// Words of the message that show it.
     pub quote: String,
@@ -98,6 +109,11 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Whether a fact says the same in the same words.
+    pub(super) fn says_same(&self, fact: &FactRecord) -> bool {
+        fact.fingerprint == self.fingerprint || says_same(&fact.fact, &self.fact)
+    }
+
     /// What its neighbours are looked for by.
     #[must_use]
     pub fn sought(&self) -> Sought<'_> {
@@ -209,7 +225,7 @@ fn candidate(
         fact,
         category,
         key,
-        confidence,
+        confidence: confidence.min(kind.most_confidence()),
         quote,
         seq: message.seq,
         kind,

@@ -137,12 +137,35 @@ impl<'a> Draft<'a> {
             at: self.now_ms,
             operation: operation.to_owned(),
             by: Some(self.by.to_owned()),
+            model: None,
             fact_id: fact_id.map(str::to_owned),
             before,
             after,
+            changed: Vec::new(),
             reason: reason.map(str::to_owned),
         });
         self.changes.numbers.audit = self.changes.numbers.audit.saturating_add(1);
+    }
+
+    /// An entry for what the user changed of a fact that keeps its id.
+    pub(super) fn audit_edit(&mut self, before: &FactRecord, after: &FactRecord, reason: &str) {
+        let id = Some(after.id.as_str());
+        self.audit("UPDATE", id, Some(before.fact.clone()), Some(after.fact.clone()), Some(reason));
+        let changes = [
+            ("fact", before.fact != after.fact),
+            ("key", before.key != after.key),
+            ("category", before.category != after.category),
+            ("subject", before.subject != after.subject),
+            ("pinned", before.pinned != after.pinned),
+            ("localOnly", before.local_only != after.local_only),
+            ("expiresAt", before.expires_at != after.expires_at),
+            ("trust", before.trust != after.trust),
+            ("status", before.status != after.status),
+        ];
+        let changed = changes.iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| (*name).to_owned());
+        if let Some(entry) = self.changes.audit.last_mut() {
+            entry.changed = changed.collect();
+        }
     }
 
     pub(super) fn mark_forgotten(&mut self, id: &str) {
@@ -245,7 +268,7 @@ fn apply_one(
         draft.audit("DELETE", Some(&fact.id), Some(fact.fact.clone()), None, None);
         return Ok(());
     }
-    let same = draft.find_current(|fact| fact.fingerprint == candidate.fingerprint).cloned();
+    let same = draft.find_current(|fact| candidate.says_same(fact)).cloned();
     if let Some(same) = same.as_ref().filter(|same| same.trust >= candidate.kind.trust()) {
         // A message that does not bear what the user said is no source of it: whoever erases those that do erases the fact.
         if candidate.kind == CandidateKind::Statement || same.trust == candidate.kind.trust() {

@@ -154,7 +154,7 @@ fn confirm(mut draft: Draft<'_>, same: &FactRecord, write: &FactWrite, text: Str
     if same.status == FactStatus::Proposed {
         supersede_chain(&mut draft, &fact);
     }
-    draft.audit("UPDATE", Some(&fact.id), Some(same.fact.clone()), Some(fact.fact.clone()), Some("explicit"));
+    draft.audit_edit(same, &fact, "explicit");
     draft.put(fact.clone());
     Written { fact, changes: draft.finish() }
 }
@@ -201,7 +201,7 @@ pub fn edit(change: &FactEdit, existing: &[FactRecord], numbers: Numbers, now_ms
     }
     fact.updated_at = now_ms;
     release_key(&mut draft, &fact);
-    draft.audit("UPDATE", Some(id), Some(before.fact), Some(fact.fact.clone()), Some("explicit"));
+    draft.audit_edit(&before, &fact, "explicit");
     draft.put(fact.clone());
     Ok(Written { fact, changes: draft.finish() })
 }
@@ -217,11 +217,16 @@ pub fn approve(id: &str, existing: &[FactRecord], numbers: Numbers, now_ms: f64)
     if before.status == FactStatus::Active && before.trust == Trust::UserConfirmed {
         return Ok(Written { fact: before, changes: draft.finish() });
     }
-    let fact =
-        FactRecord { status: FactStatus::Active, trust: Trust::UserConfirmed, updated_at: now_ms, ..before.clone() };
+    let fact = FactRecord {
+        status: FactStatus::Active,
+        trust: Trust::UserConfirmed,
+        confidence: 1.0,
+        updated_at: now_ms,
+        ..before.clone()
+    };
     supersede_chain(&mut draft, &fact);
     release_key(&mut draft, &fact);
-    draft.audit("UPDATE", Some(id), Some(before.fact), Some(fact.fact.clone()), Some("approved"));
+    draft.audit_edit(&before, &fact, "approved");
     draft.put(fact.clone());
     Ok(Written { fact, changes: draft.finish() })
 }

@@ -20,6 +20,16 @@ const MOST_PLACES: usize = 16;
 const KEY_CHARS: usize = 16;
 const BITS_CHARS: usize = 8;
 
+/// Whether two facts say the same but for what names the user and for the article, which models set or leave out at will.
+/// Other words need a judge, who is asked.
+pub(super) fn says_same(one: &str, other: &str) -> bool {
+    let words = |text: &str| {
+        let plain = format!(" {} ", normalized(text)).replace(" the ", " ");
+        plain.trim().trim_start_matches("user ").to_owned()
+    };
+    words(one) == words(other)
+}
+
 /// What a tombstone keeps of a fingerprint: 32 bits of a hash under a key of its own, `<key>:<bits>`. It tells the same
 /// text when that comes again; read by itself it fits one text in four thousand million, and equal facts of two people
 /// have different ones.

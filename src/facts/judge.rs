@@ -90,13 +90,13 @@ pub struct JudgeItem<'a> {
     pub neighbours: Vec<&'a FactRecord>,
 }
 
-/// Decides where no judgement is needed: the same text is a NOOP (or, with more trust than before, an UPDATE), the same
+/// Decides where no judgement is needed: the same text (but for articles) is a NOOP (or, with more trust than before, an UPDATE), the same
 /// key an UPDATE, no neighbour an ADD. A value of more trust is never replaced; the new one is proposed at most.
 #[must_use]
 pub fn resolve(candidate: &Candidate, neighbours: &[Neighbour<'_>], existing: &[FactRecord]) -> Resolution {
     let trust = candidate.kind.trust();
     let current = || existing.iter().filter(|fact| is_current(fact));
-    if let Some(same) = current().find(|fact| fact.fingerprint == candidate.fingerprint) {
+    if let Some(same) = current().find(|fact| candidate.says_same(fact)) {
         return Resolution::Settled(if same.trust < trust {
             FactOperation::Update { target: same.id.clone() }
         } else {

@@ -18,6 +18,7 @@ mod instructions;
 mod judge;
 mod own_words;
 mod passing;
+mod reported;
 mod retraction;
 mod selection;
 mod sensitive;

@@ -13,7 +13,8 @@ use crate::lexical::lowercase;
 const LONGEST_SAID_CHARS: usize = 2_000;
 /// Longest such paragraph, in characters.
 const LONGEST_PARAGRAPH_CHARS: usize = 600;
-/// A shorter quotation is a name or a word that is spoken about.
+/// A shorter quotation is a name or a word that is spoken about. In letters of Latin script; those of scripts in which a
+/// letter is a word or a syllable count twice.
 const SHORTEST_QUOTATION_CHARS: usize = 12;
 
 /// How the lines of a mail's head begin, and lines above a forwarded or answered one.
@@ -199,10 +200,12 @@ fn paragraphs(lines: &[&str]) -> usize {
     (0..lines.len()).filter(|at| begins(*at) && (*at == 0 || !begins(*at - 1))).count()
 }
 
-/// `name(...)` or `name=value`, as programs have it.
+/// `name(...)`, `name=value` or `name = "value"`, as programs have it.
 fn is_call(line: &str) -> bool {
     let name = line.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.' | '-'));
-    name.is_some_and(|at| at > 0 && line.get(at..).is_some_and(|rest| rest.starts_with(['(', '='])))
+    let rest = name.filter(|at| *at > 0).and_then(|at| line.get(at..)).unwrap_or_default();
+    let value = rest.trim_start().strip_prefix('=').map(str::trim_start);
+    rest.starts_with(['(', '=']) || value.is_some_and(|value| value.starts_with(['"', '\'', '`']))
 }
 
 fn is_blank(line: &&str) -> bool {
@@ -222,24 +225,60 @@ fn last_paragraph(lines: &[&str]) -> usize {
 fn without_quotations(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(open) = rest.find(|c| QUOTATIONS.iter().any(|(opening, _)| *opening == c)) {
+    while let Some((open, closing)) = opening_mark(rest) {
         let (before, quoted) = rest.split_at(open);
         let opening = quoted.chars().next().unwrap_or_default();
         let inner = quoted.get(opening.len_utf8()..).unwrap_or_default();
-        let closing = QUOTATIONS.iter().find(|(mark, _)| *mark == opening).map_or(opening, |(_, closing)| *closing);
         out.push_str(before);
-        let end = inner.find(closing).map(|end| end + closing.len_utf8());
-        let (quotation, behind) = inner.split_at(end.unwrap_or(inner.len()));
-        if quotation.chars().count() < SHORTEST_QUOTATION_CHARS || (end.is_none() && opening == '`') {
+        let closed = closing_mark(inner, closing);
+        let (quotation, behind) = inner.split_at(closed.unwrap_or(inner.len()));
+        let is_open = closed.is_none() && matches!(opening, '`' | '\'' | '\u{2018}');
+        let behind = behind.strip_prefix(closing).unwrap_or(behind);
+        if is_open || weight(quotation) < SHORTEST_QUOTATION_CHARS {
+            // What looked like a mark was an apostrophe: what follows may hold others.
+            let shown = if is_open { 0 } else { inner.len() - behind.len() };
             out.push(opening);
-            out.push_str(quotation);
+            out.push_str(inner.get(..shown).unwrap_or_default());
+            rest = inner.get(shown..).unwrap_or_default();
         } else {
             out.push(' ');
+            rest = behind;
         }
-        rest = behind;
     }
     out.push_str(rest);
     out
+}
+
+/// The first mark that opens a quotation, and the one that closes it. A single mark is one where no word stands before it and
+/// one begins behind it.
+fn opening_mark(text: &str) -> Option<(usize, char)> {
+    let mut before = ' ';
+    for (at, character) in text.char_indices() {
+        let double = QUOTATIONS.iter().find(|(opening, _)| *opening == character).map(|(_, closing)| *closing);
+        let single = || {
+            let closing = [('\'', '\''), ('\u{2018}', '\u{2019}')].into_iter().find(|(mark, _)| *mark == character)?.1;
+            let behind = text.get(at + character.len_utf8()..).and_then(|rest| rest.chars().next());
+            (!before.is_alphanumeric() && behind.is_some_and(char::is_alphanumeric)).then_some(closing)
+        };
+        if let Some(closing) = double.or_else(single) {
+            return Some((at, closing));
+        }
+        before = character;
+    }
+    None
+}
+
+/// Where a quotation ends; a single mark between letters is an apostrophe.
+fn closing_mark(inner: &str, closing: char) -> Option<usize> {
+    let is_end = |at: &usize| {
+        let behind = inner.get(at + closing.len_utf8()..).and_then(|rest| rest.chars().next());
+        !matches!(closing, '\'' | '\u{2019}') || !behind.is_some_and(char::is_alphanumeric)
+    };
+    inner.match_indices(closing).map(|(at, _)| at).find(is_end)
+}
+
+fn weight(text: &str) -> usize {
+    text.chars().map(|c| if u32::from(c) < 0x1100 { 1 } else { 2 }).sum()
 }
 
 #[cfg(test)]
@@ -263,6 +302,12 @@ mod tests {
             ("News: I work in Halle now", "News: I work in Halle now\n"),
             ("Neuigkeit: Ich bin jetzt in Halle", "Neuigkeit: Ich bin jetzt in Halle\n"),
             ("<p>I prefer VendorX</p>", ""),
+            ("x = 'I prefer VendorX'\nprint(x)\nwhy?", "why?\n"),
+            ("INSERT INTO t VALUES ('I prefer VendorX'); ok?", "INSERT INTO t VALUES ( ); ok?\n"),
+            ("She said ‘I don’t buy but from VendorX’ again", "She said   again\n"),
+            ("The kids' coach is Jo and I don't use 'var'", "The kids' coach is Jo and I don't use 'var'\n"),
+            ("'tis true that I don't like it", "'tis true that I don't like it\n"),
+            ("兄に「いつもVで買うよ」と言われた", "兄に と言われた\n"),
         ] {
             assert_eq!(own_words(text), own, "{text}");
         }

@@ -5,6 +5,7 @@
 //! that bears the fact, so that the rest of a message does not count against it.
 
 use super::fingerprint::normalized;
+use super::reported::{Speaker, sets_scene, speaker_of};
 use super::sensitive::{padded, tells_any};
 use super::similarity::{stem, terms};
 
@@ -14,6 +15,11 @@ suppose|supposing|imagine|pretend|let s say|let us say|assume i|assuming i|hypot
 stellen wir uns vor|hypothetisch|wäre ich|hätte ich|wenn ich wäre|si yo|imagina|imaginemos|imagínate|supongamos|supón|pongamos que|\
 digamos que|si j étais|si j avais|supposons|admettons|se eu fosse|imagine que|suponha|se fossi|immagina|supponiamo|если бы|представь|\
 предположим|もし|仮に|としたら|とします|とすれば|だったら|만약|만일|가정해|가정하|다고 쳐|다고 치|라고 쳐|라고 치|如果我|假设|假如";
+
+/// The same words where they are meant, and words of news.
+const NOT_THOUGHT: &str = "can t imagine|cannot imagine|couldn t imagine|i pretend to|no me imagino|je n imagine pas";
+const NEWS: &str =
+    "now|finally|at last|jetzt|endlich|ahora|por fin|maintenant|enfin|agora|finalmente|ora|adesso|наконец|теперь";
 
 /// Forms of the verb that speak of what is not, beside a first person.
 const UNREAL: &str = "would|d|could|würde|wäre|hätte|könnte|müsste";
@@ -34,7 +40,7 @@ esta tarde|esta noche|aujourd hui|ce matin|ce soir|hoje|esta manhã|oggi|stamatt
 const NOW: &str = "right now|at the moment|at this point|gerade|im moment|momentan|ahora mismo|en este momento|en ce moment|agora mesmo|\
 neste momento|adesso|сейчас|지금|今は|今すごく|今とても|现在";
 const LASTING: &str = "live|living|work|working|works|study*|learn*|use|using|wohn*|arbeit*|lern*|benutz*|nutze|viv*|trabaj*|aprend*|uso|\
-habite|travaille|utilise|живу|работаю|住|働|勤め|勉強|習っ|使っ|살고|살아|일하|일해|다니|다녀|배우|배워|사용|쓰고|써요|在学|住在|工作";
+habite|travaille|utilise|живу|работаю|住|働|勤め|勉強|習っ|使っ|살고|살아|일하|일해|다니|다녀|배우|배워|사용|쓰고|써요|在学|住在|工作|每天|一直";
 
 /// Words that begin something.
 const BEGUN: &str = "as of|since|from|starting|started|moved|switched|changed|decided|became|got a|bought|ab heute|seit heute|umgezogen|\
@@ -49,13 +55,13 @@ const WHOSE: &str = "my|our|a|an|the|mein|meine|unser|unsere|ein|eine|der|die|mi
 um|uma|mio|mia";
 
 /// Other persons; a word that ends in `*` is a beginning.
-const PERSONS: &str = "sister*|brother*|mother|mom|mum|father|dad|wife|husband|partner*|girlfriend|boyfriend|son|sons|daughter*|kid|kids|\
-child|children|parents|friend*|boss|manager|colleague*|coworker*|client*|customer*|neighbo*|roommate*|flatmate*|apprentice*|\
+pub(super) const PERSONS: &str = "sister*|brother*|mother|mom|mum|father|dad|wife|husband|partner*|girlfriend|boyfriend|son|sons|daughter*|kid|kids|\
+child|children|parents|friend*|boss|manager|colleague*|coworker*|client*|customer*|neighbo*|roommate*|flatmate*|ex|apprentice*|\
 intern|teacher|professor|supervisor|uncle|aunt|cousin*|grandm*|grandp*|grandf*|schwester*|bruder|brüder|mutter|vater|frau|mann|\
 freund*|sohn|tochter|kinder|eltern|chef*|kolleg*|kunde*|kundin*|nachbar*|mitbewohner*|lehrling|azubi|lehrer*|onkel|tante|oma|opa|hermana*|\
 hermano*|madre|padre|padres|mamá|papá|mujer|marido|esposa|esposo|pareja|novia|novio|hijo*|hija*|amiga*|amigo*|jefa|jefe|compañer*|\
 colega*|vecin*|profesor*|tío|tía|prima|primo|abuel*|sœur|frère|mère|père|femme|mari|copine|copain|fils|fille|enfants|ami|amie|\
-collègue*|voisin*|irmã|irmão|mãe|pai|esposa|chefe|sorella|fratello|moglie|marito|capo";
+collègue*|voisin*|irmã|irmão|mãe|pai|esposa|chefe|sorella|fratello|moglie|marito|capo|брат*|сестр*|мать|мама|отец|папа|муж|жена|друг|друзья|подруга|коллег*|начальни*|сосед*|сын|дочь";
 
 /// The same where a particle follows that makes them the sentence's subject.
 const KOREAN_PERSONS: &str = "동생 형 누나 오빠 언니 엄마 아빠 어머니 아버지 부모님 아내 남편 여자친구 남자친구 친구 상사 사장님 부장님 팀장님 과장님 대표님 동료 선생님 교수님 아들 딸 아이 이웃 고객 할머니 할아버지";
@@ -75,7 +81,17 @@ pub(super) fn is_passing(fact: &str, quote: &str, message: &str, has_end: bool, 
         || said.is_joke()
         || before.is_some_and(|before| Said::new(before).is_laughter())
         || !has_end && said.is_of_the_moment(is_opinion)
-        || said.is_about_another(fact)
+        || match speaker_of(sentence, fact) {
+            Speaker::Unnamed => said.is_about_another(fact),
+            speaker => speaker == Speaker::Another,
+        }
+        || sets_scene(up_to(message, sentence))
+}
+
+/// The message up to the end of one of its sentences.
+fn up_to<'a>(message: &'a str, sentence: &str) -> &'a str {
+    let end = message.find(sentence).map_or(message.len(), |at| at + sentence.len());
+    message.get(..end).unwrap_or(message)
 }
 
 /// A sentence in normalised form, with a space at either end.
@@ -98,7 +114,7 @@ impl<'a> Said<'a> {
     }
 
     fn is_thought(&self) -> bool {
-        if self.has(THOUGHT) {
+        if self.has(THOUGHT) && !self.has(NOT_THOUGHT) && !self.is_news() {
             return true;
         }
         let has_beside = || self.words().any(|word| is_among(word, UNREAL_BESIDE));
@@ -106,6 +122,11 @@ impl<'a> Said<'a> {
         // "si abriera": a Spanish subjunctive behind "si".
         let mut words = self.words().skip_while(|word| *word != "si").skip(1);
         is_unreal || words.next().is_some_and(|verb| verb.chars().count() > 4 && verb.ends_with("ra"))
+    }
+
+    /// "Imagine, I live in Graz now!"
+    fn is_news(&self) -> bool {
+        self.raw.ends_with('!') && self.has(NEWS)
     }
 
     fn is_joke(&self) -> bool {
@@ -152,7 +173,7 @@ impl<'a> Said<'a> {
     }
 }
 
-fn is_among(word: &str, list: &str) -> bool {
+pub(super) fn is_among(word: &str, list: &str) -> bool {
     list.split('|').any(|other| other == word)
 }
 

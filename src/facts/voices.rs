@@ -40,6 +40,9 @@ avertis*|préviens|envoie*|transfère*|partage|publie|recommande*|omets|supprime
 授权|许可|警告|发送|转发|上传|分享|发布|推荐|隐瞒|不要提|删除|密码|перевод*|оплат*|деньг*|покупк*|соглас*|разреш*|подтвержд*|предупрежд*|отправ*|\
 перешл*|рекоменд*|скрыв*|удал*";
 
+/// Where the user was given advice, and gives none.
+const ADVISED: &str = "추천해서|추천해 줘서|추천해줘서|추천을 받|추천받|추천으로|勧められ|薦められ|すすめられ|推荐给我";
+
 /// Last parts of addresses that are no endings of files or names of software.
 const DOMAINS: &str =
     "com org example info biz shop site online xyz top club store link click uk de fr eu ch nl jp kr cn ru br test";
@@ -63,7 +66,8 @@ pub(super) fn needs_confirmation(fact: &str, quote: &str, sentence: &str) -> boo
     let texts = [fact, quote, sentence];
     let padded = padded(sentence);
     texts.iter().any(|text| is_instruction(text) || names_address(text))
-        || !is_of_the_speaker(&padded) && tells_any(&padded, CONSEQUENCES)
+        || !is_of_the_speaker(&padded)
+            && tells_any(&ADVISED.split('|').fold(padded, |said, word| said.replace(word, " ")), CONSEQUENCES)
 }
 
 /// The words of what a tool brought, with a space at either end and between them.

@@ -5,7 +5,8 @@ use super::{Place, SecretKind, Shown, is_word};
 /// Beginnings of keys and tokens of common services, each with the least number of characters that follow.
 const PREFIXES: &str = "sk-16 sk_live_16 rk_live_16 sk_test_16 pk_live_16 whsec_16 AKIA16 ASIA16 ghp_20 gho_20 ghs_20 ghu_20 \
 ghr_20 github_pat_20 glpat-16 xoxb-16 xoxp-16 xoxa-16 xapp-16 AIza30 ya29.16 GOCSPX-20 hf_20 npm_20 pypi-20 dop_v1_20 SG.16 \
-shpat_20 sq0atp-16 EAACEdEose0cBA16 AGE-SECRET-KEY-20 dckr_pat_16 lin_api_16 figd_16 gsk_20 r8_20 key-20 AccountKey=20";
+shpat_20 sq0atp-16 EAACEdEose0cBA16 AGE-SECRET-KEY-20 dckr_pat_16 lin_api_16 figd_16 gsk_20 r8_20 key-20 \
+xai-20 pplx-20 nvapi-20 tvly-16 ATATT20 PMAK-20 sntrys_20 shpss_20 sq0csp-16 rk_test_16 hvs.20 tskey-16 nfp_20";
 
 /// Addresses behind which the key to a channel stands.
 const WEBHOOKS: &str = "hooks.slack.com/services/|hooks.slack.com/workflows/|hooks.slack.com/triggers/|hooks.zapier.com/hooks/catch/|\
@@ -17,14 +18,13 @@ const SECRET_NAMES: &str = "secret|_pass|token|passw|passwd|pwd|apikey|api_key|a
 private_key|private-key|auth_key|credential|encryption_key|signing_key";
 
 /// What a value has in it that only stands for one.
-const PLACEHOLDERS: &str =
-    "your|xxx|example|changeme|change_me|placeholder|redacted|***|...|<|${|{{|%(|env|null|none|undefined|dummy|foobar";
+const PLACEHOLDERS: &str = "your|xxx|example|changeme|change_me|placeholder|redacted|***|...|<|${|{{|%(|env|null|none|undefined|dummy|foobar|this.";
 
 fn is_key_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
 }
 
-fn is_token_character(character: char) -> bool {
+pub(super) fn is_token_character(character: char) -> bool {
     is_key_character(character) || matches!(character, '.' | '+' | '/' | '=' | '~')
 }
 
@@ -83,8 +83,36 @@ pub(super) fn service_key(shown: &Shown<'_>, at: usize) -> Option<Place> {
     })
 }
 
+/// A bot's token: eight to ten digits, a colon and 35 characters of a key.
+pub(super) fn bot_token(shown: &Shown<'_>, at: usize) -> Option<Place> {
+    let colon = shown.run(at, 11, |c| c.is_ascii_digit());
+    let end = shown.run(colon + 1, 40, is_key_character);
+    let is_token = (8..=10).contains(&(colon - at))
+        && shown.get(colon) == ':'
+        && (33..=37).contains(&(end - colon - 1))
+        && has_digit_and_letter(shown.slice(colon + 1, end));
+    is_token.then_some((SecretKind::ServiceKey, at, end))
+}
+
+/// A token of three parts with dots between them: an id, a time and a key, as chats give to bots.
+pub(super) fn dotted_token(shown: &Shown<'_>, at: usize) -> Option<Place> {
+    if !matches!(shown.get(at), 'M' | 'N' | 'O') {
+        return None;
+    }
+    let id = shown.run(at, 31, is_key_character);
+    let time = shown.run(id + 1, 8, is_key_character);
+    let end = shown.run(time + 1, 45, is_key_character);
+    let is_token = (23..=30).contains(&(id - at))
+        && shown.get(id) == '.'
+        && shown.get(time) == '.'
+        && (5..=7).contains(&(time - id - 1))
+        && (27..=42).contains(&(end.saturating_sub(time + 1)))
+        && has_digit_and_letter(shown.slice(time + 1, end));
+    is_token.then_some((SecretKind::ServiceKey, at, end))
+}
+
 /// Without the dots and hyphens at the end of a run.
-fn trimmed(shown: &Shown<'_>, start: usize, mut end: usize) -> usize {
+pub(super) fn trimmed(shown: &Shown<'_>, start: usize, mut end: usize) -> usize {
     while end > start && matches!(shown.get(end - 1), '.' | '-') {
         end -= 1;
     }

@@ -4,6 +4,8 @@
 //! A scan by rules, without a network or a model. It sees through hidden characters, full-width and other digits, odd
 //! spaces and dashes; it does not see a number spelled in words, or a password that nothing introduces.
 
+mod beginnings;
+mod key_names;
 mod keys;
 mod numbers;
 mod phrases;
@@ -44,7 +46,7 @@ pub enum SecretKind {
     Card,
     /// A payment card's code of three or four digits.
     CardCode,
-    /// An account number (IBAN).
+    /// An account number: an IBAN by its form, others by their name.
     Iban,
     /// A number of a person: of the United States, Korea or China by its form, a passport's or another by its name.
     NationalId,
@@ -171,17 +173,19 @@ fn secret_at(shown: &Shown<'_>, at: usize) -> Option<Place> {
         _ => {}
     }
     // Scripts without spaces have no beginnings of words.
-    if character.is_ascii() && !(shown.is_start(at) && character.is_ascii_alphanumeric()) {
+    if character.is_ascii() && !(shown.is_start(at) && is_word(character)) {
         return None;
     }
     if character.is_ascii_digit() {
-        let number = numbers::card(shown, at).or_else(|| numbers::national_id(shown, at));
+        let number =
+            numbers::card(shown, at).or_else(|| numbers::national_id(shown, at)).or_else(|| keys::bot_token(shown, at));
         let told = number.or_else(|| phrases::told_behind(shown, at)).or_else(|| phrases::introduced(shown, at));
         return told.or_else(|| phrases::named_behind(shown, at));
     }
     let in_letters = || {
         keys::service_key(shown, at)
             .or_else(|| keys::web_token(shown, at))
+            .or_else(|| keys::dotted_token(shown, at))
             .or_else(|| keys::webhook(shown, at))
             .or_else(|| numbers::iban(shown, at))
             .or_else(|| keys::assignment(shown, at))

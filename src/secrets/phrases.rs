@@ -1,19 +1,33 @@
-//! Secrets that words introduce: passwords, PINs, codes, the words of a wallet. In seventeen languages.
+//! Secrets that words introduce: passwords, PINs, codes, the words of a wallet. In twenty languages.
 
-use super::{Place, SecretKind, Shown, keys, numbers};
+use super::beginnings::Beginnings;
+use super::{Place, SecretKind, Shown, key_names, keys, numbers};
 
 /// Words for a password, in small letters.
 const PASSWORDS: &str = "pass:|pass for|pass is|pw:|pw|pwd:|pwd|mdp|のパス|clave del banco|clave de mi|mi clave|passwords|password|passphrase|passwd|login pw|wifi pw|passwort|kennwort|mot de passe|contraseña|clave del wifi|clave de acceso|clave del correo|\
 contrasena|senha|palavra-passe|wachtwoord|lösenord|adgangskode|salasana|hasło|пароль|şifre|parola|mật khẩu|비밀번호를|비밀번호|비번을|비번|패스워드를|패스워드|암호는|暗証は|\
-パスワード|密码|密碼|口令";
+パスワード|密码|密碼|口令|şifrem|şifresi|parolam|passord|heslo|jelszó|jelszava|kata sandi|κωδικός|סיסמה|סיסמא|รหัสผ่าน|พาสเวิร์ด|\
+كلمة المرور|كلمة السر|كلمه المرور|كلمه السر|पासवर्ड|pass";
 
 /// Words for a PIN.
-const PINS: &str = "pin code|pin-code|door code|handy-pin|code de la porte|türcode|ピンは|pin number|pin|passcode|geheimzahl|code pin|código pin|пин-код|пин|핀번호|핀 번호|핀은|暗証番号|ピンコード";
+const PINS: &str = "alarm code|gate code|lock code|safe code|entry code|unlock code|alarmcode|código de la alarma|code de l'alarme|pin code|pin-code|door code|handy-pin|code de la porte|türcode|ピンは|pin number|pin|passcode|geheimzahl|code pin|código pin|пин-код|пин|핀번호|핀 번호|핀은|暗証番号|ピンコード";
 
 /// Words for a code that logs in once.
 const ONE_TIME_CODES: &str = "verification code|sms code|code de connexion|动态码|one-time code|one time code|security code is|login code|otp|2fa code|\
 authentication code|confirmation code|bestätigungscode|code de vérification|código de verificación|código de verificação|\
 код подтверждения|인증번호|인증 번호|인증코드|認証コード|確認コード|验证码|驗證碼";
+
+/// Words for several codes that are kept in case another way fails.
+const BACKUP_CODES: &str = "backup code|backup codes|recovery code|recovery codes|backup-codes|wiederherstellungscodes|\
+códigos de respaldo|códigos de recuperación|codes de secours|codes de récupération|códigos de backup|백업 코드|복구 코드|バックアップコード|リカバリーコード|备用码|恢复码";
+
+/// Words for an account's number.
+const ACCOUNTS: &str = "account number|account no|acct number|routing number|sort code|kontonummer|bankleitzahl|número de cuenta|\
+numéro de compte|número da conta|numero di conto|номер счёта|номер счета|계좌번호|계좌 번호|口座番号|银行账号|银行账户";
+
+/// Words in front of a name and its password.
+const LOGINS: &str = "login|logins|log in|credentials|creds|zugangsdaten|anmeldedaten|credenciales|identifiants|credenziali|\
+credenciais|로그인|ログイン|登录|登陆";
 
 /// Words for a card's code.
 const CARD_CODES: &str = "cvv2|cvc2|cvv|cvc|digits on the back|card security code|security code on the back|código de seguridad|code de sécurité|kartenprüfnummer|prüfziffer|카드 보안코드|セキュリティコード|安全码";
@@ -25,10 +39,10 @@ número de pasaporte|número de dni|número do passaporte|номер паспо�
 
 /// Words for the words of a wallet.
 const RECOVERY_PHRASES: &str = "seed phrase|recovery phrase|recovery words|12 words are|24 words are|wiederherstellungswörter|frase de recuperación|mots de récupération|복구 단어|secret phrase|backup phrase|mnemonic|seed words|\
-wiederherstellungsphrase|phrase de récupération|frase semilla|복구 구문|복구 문구|시드 구문|시드 문구|니모닉|リカバリーフレーズ|シードフレーズ|助记词";
+wiederherstellungsphrase|phrase de récupération|frase semilla|passphrase|복구 구문|복구 문구|시드 구문|시드 문구|니모닉|リカバリーフレーズ|シードフレーズ|助记词";
 
 /// Words that say that the secret comes now.
-const COPULAS: &str = "is|are|was|will be|heißt|=|:|->|ist|lautet|war|est|es|é|è|era|jest|to|это|är|er|on|now|는|은|이|가|는요|は|が|是|为|為|と";
+const COPULAS: &str = "-|is|are|was|will be|should be|must be|heißt|=|:|->|ist|lautet|war|est|es|é|è|era|jest|to|это|är|er|on|now|는|은|이|가|는요|は|が|是|为|為|と|คือ|เป็น|هي|هو|है|είναι|היא|adalah|là|wynosi|brzmi";
 
 /// Words that say whose it is: then any word that follows can be a password.
 const OWNERS: &str = "my |our |her |his |their |mein |meine |unser |mon |notre |mi |nuestra |minha |meu |la mia |il mio |mijn |\
@@ -42,11 +56,35 @@ protected|manager|there|where|still|being|never|always|falsch|richtig|vergessen|
 correcta|incorrect|oublié|obligatoire|obligatorio|неверный|sha256|sha512|sha1|base64|oauth2|bcrypt|argon2|scrypt|pbkdf2|\
 field|input|login|email|username|admin|value|prompt|policy|screen|similar|short|simple|pretty|really|too";
 
+/// Words for a number of social security.
+const SOCIAL_SECURITY: &str = "ssn|social security number|social security";
+
+/// How all of these begin, and what [`introduced`] reads besides.
+static BEGINNINGS: Beginnings = Beginnings::new();
+const INTRODUCTIONS: [&str; 13] = [
+    "bearer|authorization:",
+    SOCIAL_SECURITY,
+    PERSON_NUMBERS,
+    CARD_CODES,
+    ONE_TIME_CODES,
+    PINS,
+    ACCOUNTS,
+    BACKUP_CODES,
+    RECOVERY_PHRASES,
+    key_names::KEY_NAMES,
+    key_names::PLAIN_NAMES,
+    PASSWORDS,
+    LOGINS,
+];
+
 /// How far behind its name a secret may stand, in characters.
 const REACH: usize = 48;
 
 /// The secret that a word or phrase at a place introduces.
 pub(super) fn introduced(shown: &Shown<'_>, at: usize) -> Option<Place> {
+    if !BEGINNINGS.may_stand(shown, at, &INTRODUCTIONS) {
+        return None;
+    }
     if let Some(behind) = shown.reads(at, "bearer") {
         return keys::authorization(shown, behind, 16);
     }
@@ -56,7 +94,7 @@ pub(super) fn introduced(shown: &Shown<'_>, at: usize) -> Option<Place> {
     if let Some(behind) = shown.reads(at, "authorization: basic") {
         return keys::authorization(shown, behind, 8);
     }
-    if let Some(behind) = read_any(shown, at, "ssn|social security number|social security") {
+    if let Some(behind) = read_any(shown, at, SOCIAL_SECURITY) {
         return social_security(shown, behind);
     }
     if let Some(behind) = read_any(shown, at, PERSON_NUMBERS) {
@@ -71,14 +109,21 @@ pub(super) fn introduced(shown: &Shown<'_>, at: usize) -> Option<Place> {
     if let Some(behind) = read_any(shown, at, PINS) {
         return number_behind(shown, behind, SecretKind::Pin, 4..=8, behind > at + 3);
     }
-    if let Some(behind) = read_any(shown, at, RECOVERY_PHRASES) {
-        return recovery_phrase(shown, behind);
+    if let Some(behind) = read_any(shown, at, ACCOUNTS) {
+        return account(shown, behind);
     }
-    read_any(shown, at, PASSWORDS).and_then(|behind| password(shown, at, behind))
+    if let Some(behind) = read_any(shown, at, BACKUP_CODES) {
+        return backup_codes(shown, behind);
+    }
+    let phrase = read_any(shown, at, RECOVERY_PHRASES).and_then(|behind| recovery_phrase(shown, behind));
+    phrase
+        .or_else(|| key_names::named_key(shown, at))
+        .or_else(|| read_any(shown, at, PASSWORDS).and_then(|behind| password(shown, at, behind)))
+        .or_else(|| read_any(shown, at, LOGINS).and_then(|behind| login(shown, behind)))
 }
 
 /// The first of these words that stands at a place, as a word of its own where its script has spaces.
-fn read_any(shown: &Shown<'_>, at: usize, words: &str) -> Option<usize> {
+pub(super) fn read_any(shown: &Shown<'_>, at: usize, words: &str) -> Option<usize> {
     let first = shown.lower(at);
     let mut words = words.split('|').filter(|word| word.starts_with(first));
     words.find_map(|word| {
@@ -90,9 +135,14 @@ fn read_any(shown: &Shown<'_>, at: usize, words: &str) -> Option<usize> {
     })
 }
 
+/// Whether this word, in small letters, ends at a place.
+pub(super) fn stands_before(shown: &Shown<'_>, at: usize, word: &str) -> bool {
+    at.checked_sub(word.chars().count()).is_some_and(|start| shown.reads(start, word).is_some())
+}
+
 /// Where what a name introduces begins, and whether a copula stands before it: the first copula before the sentence ends,
 /// else what follows at once.
-fn value_start(shown: &Shown<'_>, behind: usize) -> (usize, bool) {
+pub(super) fn value_start(shown: &Shown<'_>, behind: usize) -> (usize, bool) {
     let mut at = behind;
     let end = shown.run(behind, REACH, |c| !matches!(c, '!' | '?' | '\n' | ';' | ','));
     while at < end {
@@ -118,7 +168,7 @@ fn copula(shown: &Shown<'_>, at: usize) -> Option<usize> {
     }
 }
 
-fn skip_dress(shown: &Shown<'_>, at: usize) -> usize {
+pub(super) fn skip_dress(shown: &Shown<'_>, at: usize) -> usize {
     shown.run(at, 6, |c| matches!(c, ' ' | '"' | '\'' | '`' | '*' | '(' | '[' | '「' | '『' | '«' | '„' | '\n'))
 }
 
@@ -180,6 +230,48 @@ fn person_number(shown: &Shown<'_>, behind: usize) -> Option<Place> {
     is_number.then_some((SecretKind::NationalId, start, end))
 }
 
+/// Six to twenty digits, with single spaces or hyphens between them.
+fn account(shown: &Shown<'_>, behind: usize) -> Option<Place> {
+    let (start, _) = value_start(shown, behind);
+    let run = shown.run(start, 26, |c| c.is_ascii_digit() || matches!(c, ' ' | '-'));
+    let end = (start..run).rev().find(|at| shown.get(*at).is_ascii_digit()).map_or(start, |at| at + 1);
+    let digits = shown.slice(start, end).iter().filter(|c| c.is_ascii_digit()).count();
+    (6..=20).contains(&digits).then_some((SecretKind::Iban, start, end))
+}
+
+/// Codes of six to fourteen letters, digits and hyphens with a digit in each, one behind the other.
+fn backup_codes(shown: &Shown<'_>, behind: usize) -> Option<Place> {
+    let (start, _) = value_start(shown, behind);
+    let (mut at, mut end) = (start, start);
+    loop {
+        let code_end = shown.run(at, 15, |c| c.is_ascii_alphanumeric() || c == '-');
+        let has_digit = shown.slice(at, code_end).iter().any(char::is_ascii_digit);
+        if !(6..=14).contains(&(code_end - at)) || !has_digit {
+            break;
+        }
+        end = code_end;
+        at = shown.run(end, 3, |c| matches!(c, ' ' | ',' | '\n' | ';'));
+    }
+    (end > start).then_some((SecretKind::OneTimeCode, start, end))
+}
+
+/// `name / password` or `name:password` behind words that announce both.
+fn login(shown: &Shown<'_>, behind: usize) -> Option<Place> {
+    [skip_dress(shown, behind), value_start(shown, behind).0].into_iter().find_map(|start| login_at(shown, start))
+}
+
+fn login_at(shown: &Shown<'_>, start: usize) -> Option<Place> {
+    let name_end = shown.run(start, 80, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '@' | '+' | '-'));
+    let mark = shown.run(name_end, 1, |c| c == ' ');
+    let next = skip_dress(shown, mark + 1);
+    let end = password_end(shown, next);
+    let is_told = name_end > start + 1
+        && (shown.get(mark) == ':' || shown.get(mark) == '/' && mark > name_end)
+        && !matches!(shown.get(mark + 1), '/')
+        && is_drawn(shown.slice(next, end));
+    is_told.then_some((SecretKind::Password, next, end))
+}
+
 /// At least twelve words of three to eight letters, with spaces, commas or numbers between them.
 fn recovery_phrase(shown: &Shown<'_>, behind: usize) -> Option<Place> {
     let (start, _) = value_start(shown, behind);
@@ -197,24 +289,70 @@ fn recovery_phrase(shown: &Shown<'_>, behind: usize) -> Option<Place> {
 }
 
 fn password(shown: &Shown<'_>, at: usize, behind: usize) -> Option<Place> {
+    // The short word has other meanings: it must stand behind a name.
+    let is_short = shown.reads(at, "pass") == Some(behind);
+    let stands_apart = || [", ", "/ ", "; ", "| ", "\n"].iter().any(|mark| stands_before(shown, at, mark));
+    if is_short && at > 0 && !stands_apart() {
+        return None;
+    }
+    let at_once = skip_dress(shown, shown.run(behind, 1, |c| c == ','));
+    let end = password_end(shown, at_once);
+    if shown.get(at_once).is_ascii() && is_drawn(shown.slice(at_once, end)) {
+        return Some((SecretKind::Password, at_once, end));
+    }
     let (start, has_copula) = value_start(shown, behind);
+    let end = password_end(shown, start);
+    let value = shown.slice(start, end);
+    let is_quoted = start > 0 && matches!(shown.get(start - 1), '"' | '\'' | '`' | '「' | '『' | '«' | '„');
+    let is_owned = OWNERS.split('|').any(|owner| stands_before(shown, at, owner));
+    let is_password = !is_short && is_password(shown, value, end, has_copula, is_quoted, is_owned);
+    is_password.then_some((SecretKind::Password, start, end))
+}
+
+/// Where what may be a password ends: without the marks behind it.
+fn password_end(shown: &Shown<'_>, start: usize) -> usize {
     let is_ascii = shown.get(start).is_ascii();
     let end = shown.run(start, 128, |c| {
         !c.is_whitespace()
             && !matches!(c, '"' | '`' | '」' | '』' | '»' | '“' | '<' | '>' | '、' | '。' | '，')
             && (c.is_ascii() || !is_ascii)
     });
-    let end = (start..end)
+    (start..end)
         .rev()
         .find(|at| !matches!(shown.get(*at), '.' | ',' | ';' | ')' | '\'' | '*' | ':' | '?'))
-        .map_or(start, |at| at + 1);
-    let value = shown.slice(start, end);
-    let is_quoted = start > 0 && matches!(shown.get(start - 1), '"' | '\'' | '`' | '「' | '『' | '«' | '„');
-    let is_owned = OWNERS.split('|').any(|owner| {
-        let length = owner.chars().count();
-        at >= length && shown.reads(at - length, owner).is_some()
-    });
-    is_password(shown, value, end, has_copula, is_quoted, is_owned).then_some((SecretKind::Password, start, end))
+        .map_or(start, |at| at + 1)
+}
+
+/// Letters with digits, or with a symbol among them, as no word has them.
+fn is_drawn(value: &[char]) -> bool {
+    let has = |is: fn(&char) -> bool| value.iter().any(is);
+    let inner = value.split_last().map_or(value, |(_, inner)| inner);
+    value.len() >= 6
+        && has(|c| c.is_alphabetic())
+        && (has(char::is_ascii_digit) || inner.iter().any(is_symbol))
+        && !has(is_of_code)
+        && !is_common(value)
+        && !keys::is_placeholder(value)
+}
+
+fn is_symbol(character: &char) -> bool {
+    matches!(character, '!' | '@' | '#' | '$' | '%' | '^' | '&' | '+' | '?' | '~')
+}
+
+/// A call, a path or a type is no password.
+fn is_of_code(character: &char) -> bool {
+    matches!(character, '(' | '[' | '/' | '\\' | '{')
+}
+
+fn is_common(value: &[char]) -> bool {
+    let word: String = value.iter().map(|c| crate::lexical::lower(*c)).collect();
+    COMMON.split('|').any(|common| common == word)
+}
+
+/// Several words joined by hyphens, as none of a language are: `green-lemon-tree`.
+fn is_joined(value: &[char]) -> bool {
+    let mut parts = value.split(|c| *c == '-');
+    parts.clone().count() >= 3 && parts.all(|part| part.len() >= 4)
 }
 
 fn is_password(
@@ -225,21 +363,13 @@ fn is_password(
     is_quoted: bool,
     is_owned: bool,
 ) -> bool {
-    let word: String = value.iter().map(|c| crate::lexical::lower(*c)).collect();
-    if !(4..=128).contains(&value.len())
-        || COMMON.split('|').any(|common| common == word)
-        || keys::is_placeholder(value)
-    {
+    if !(4..=128).contains(&value.len()) || is_common(value) || keys::is_placeholder(value) {
         return false;
     }
     let has = |is: fn(&char) -> bool| value.iter().any(is);
     let (has_digit, has_letter) = (has(char::is_ascii_digit), has(|c| c.is_alphabetic()));
-    let has_symbol = has(|c| matches!(c, '!' | '@' | '#' | '$' | '%' | '^' | '&' | '+' | '?' | '~'));
-    if has_letter && (has_digit || has_symbol && has_copula) {
-        // A call, a path or a type is no password.
-        return value.len() >= 5
-            && !has(|c| matches!(c, '(' | '[' | '/' | '\\' | '{'))
-            && (has_copula || value.len() >= 6);
+    if has_letter && (has_digit || has(is_symbol) && has_copula) {
+        return value.len() >= 5 && !has(is_of_code) && (has_copula || value.len() >= 6);
     }
     if has_digit && !has_letter {
         return has_copula;
@@ -249,6 +379,6 @@ fn is_password(
     has_copula
         && value.len() >= 5
         && !has(|c| !c.is_alphanumeric() && *c != '-' && *c != '_')
-        && ends_clause
-        && (is_quoted || is_owned)
+        && (ends_clause || is_joined(value))
+        && (is_quoted || is_owned || is_joined(value))
 }

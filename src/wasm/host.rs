@@ -167,6 +167,10 @@ struct JsLanguageModel {
 }
 
 impl LanguageModel for JsLanguageModel {
+    fn id(&self) -> Option<&str> {
+        self.model.id.as_deref()
+    }
+
     fn context_window_tokens(&self) -> u32 {
         self.model.context_window
     }

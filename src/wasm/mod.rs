@@ -123,13 +123,14 @@ impl FromFields for EmbedderOptions {
 }
 
 struct ModelOptions {
+    id: Option<String>,
     context_window: u32,
     remote: bool,
 }
 
 impl FromFields for ModelOptions {
     fn from_fields(fields: &mut Fields) -> Self {
-        Self { context_window: fields.take("contextWindow"), remote: fields.take("remote") }
+        Self { id: fields.take("id"), context_window: fields.take("contextWindow"), remote: fields.take("remote") }
     }
 }
 
@@ -419,6 +420,12 @@ impl JsEngine {
         self.answer(Method::FactHistory, request)
     }
 
+    /// See `facts.sources`.
+    #[wasm_bindgen(js_name = factSources)]
+    pub fn fact_sources(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::FactSources, request)
+    }
+
     /// See `facts.log`.
     #[wasm_bindgen(js_name = factLog)]
     pub fn fact_log(&self, request: String) -> js_sys::Promise {
@@ -575,6 +582,7 @@ enum Method {
     ForgetFact,
     ApproveFact,
     FactHistory,
+    FactSources,
     FactLog,
     CheckFacts,
     FactConsent,
@@ -755,6 +763,10 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
         Method::FactHistory => {
             let by: ById = from_json(request)?;
             to_json(&engine.fact_history(&by.id).await?)
+        }
+        Method::FactSources => {
+            let by: ById = from_json(request)?;
+            to_json(&engine.fact_sources(&by.id).await?)
         }
         Method::FactLog => {
             let FactLog { limit, before } = from_json(request)?;

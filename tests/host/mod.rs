@@ -262,6 +262,7 @@ pub struct ScriptedModel {
     pub otherwise: Box<Answering>,
     pub window: u32,
     pub is_local: bool,
+    pub name: Option<String>,
 }
 
 impl Default for ScriptedModel {
@@ -272,6 +273,7 @@ impl Default for ScriptedModel {
             otherwise: Box::new(|_| None),
             window: 32_000,
             is_local: false,
+            name: None,
         }
     }
 }
@@ -291,6 +293,10 @@ impl ScriptedModel {
 }
 
 impl LanguageModel for ScriptedModel {
+    fn id(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     fn context_window_tokens(&self) -> u32 {
         self.window
     }

@@ -123,6 +123,7 @@ async function rest(watch, memory) {
   const proposed = await memory.facts.add({ fact: "Likes harbours", suggested: true, localOnly: true, expiresAt: Date.UTC(2030, 0, 1) });
   await memory.facts.approve(proposed.id);
   await memory.facts.get(proposed.id);
+  await memory.facts.sources(proposed.id);
   await memory.facts.optIn("health");
   await memory.facts.optOut("health");
   await memory.facts.forget(proposed.id);

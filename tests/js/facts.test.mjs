@@ -75,3 +75,26 @@ test("what is local-only is in no context for a model elsewhere, and in no callb
   }
   await assert.rejects(open({ languageModel: { ...answers(), remote: "no" } }), (error) => isMemoryError(error, "invalid_config"));
 });
+
+test("a fact shows its sources, and the log what changed, who agreed to what, and which model decided", async () => {
+  const said = { fact: "User likes tea", category: "preference", key: null, confidence: 1, quote: "I like tea", seq: 1, kind: "statement" };
+  const languageModel = { ...scriptedModel({ extract: { facts: [said] } }), id: "small-7b" };
+  const memory = await open({ languageModel });
+  await memory.facts.optIn("health");
+  const chat = await memory.conversations.create();
+  await memory.append(chat.id, { role: "user", content: "I like tea, and my password is Zebra!9911x ok?" });
+  await memory.settled();
+  assert.deepEqual((await memory.facts.list()).map(({ id, confidence }) => [id, confidence]), [["f1", 0.95]]);
+  assert.deepEqual(await memory.facts.sources("f1"), [{ conversationId: chat.id, seq: 1 }]);
+  await assert.rejects(memory.facts.sources("f9"), (error) => isMemoryError(error, "not_found"));
+  await memory.facts.update("f1", { pinned: true });
+  const log = await memory.facts.log();
+  assert.deepEqual(log.map(({ operation, by, model, changed, reason }) => [operation, by, model, changed, reason]), [
+    ["UPDATE", "user", null, ["pinned"], "explicit"],
+    ["ADD", "model", "small-7b", [], null],
+    ["OPT_IN", "user", null, [], "health"],
+  ]);
+  assert.equal((await memory.conversations.get(chat.id)).title, "I like tea, and my password is [secret left out] o");
+  await memory.close();
+  await assert.rejects(open({ languageModel: { ...languageModel, id: 7 } }), /languageModel\.id/);
+});

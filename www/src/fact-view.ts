@@ -33,6 +33,8 @@ const OPERATION: Readonly<Record<string, string>> = {
   FORGET: "Forgotten",
   REJECT: "Refused",
   REVIEW: "Put up for approval",
+  OPT_IN: "Agreed to be remembered",
+  OPT_OUT: "No longer agreed to",
 };
 
 const BY: Readonly<Record<string, string>> = { user: "by you", model: "by the model", audit: "by the check of facts", import: "by an import" };
@@ -124,7 +126,7 @@ function historyOf(fact: Fact, workspace: Workspace): HTMLElement {
 }
 
 /** One decision, as an entry of a list. */
-export function eventView({ after, at, before, by, operation, reason }: FactEvent): HTMLElement {
+export function eventView({ after, at, before, by, changed, operation, reason }: FactEvent): HTMLElement {
   const date = new Date(at);
   const who = by === null ? "" : ` ${BY[by] ?? by}`;
   return element(
@@ -134,6 +136,7 @@ export function eventView({ after, at, before, by, operation, reason }: FactEven
       element("span", { class: "fine" }, ` ${formatShortDay(date)}, ${formatTime(date)}`)),
     before !== null && before !== after && element("p", { class: "before" }, element("del", {}, visibleLine(before))),
     after !== null && element("p", {}, visibleLine(after)),
+    before === after && changed.length > 0 && element("p", { class: "fine" }, `Changed: ${changed.map(humanise).join(", ")}`),
     reason !== null && reason !== "explicit" && element("p", { class: "fine" }, `Reason: ${humanise(reason)}`),
   );
 }

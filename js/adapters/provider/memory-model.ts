@@ -18,10 +18,11 @@ export interface MemoryModelOptions {
 
 /** The model in the shape that `createMemory` takes. */
 export function memoryModel(
-  options: Omit<MemoryModelOptions, "model">,
+  options: Omit<MemoryModelOptions, "model"> & { model?: unknown },
   call: (request: GenerateRequest) => Promise<FinishedAnswer>,
 ): LanguageModel {
   return {
+    ...(typeof options.model === "string" && { id: options.model.slice(0, 128) }),
     contextWindow: options.contextWindow,
     remote: options.remote ?? true,
     async generate(request) {
