@@ -23,12 +23,13 @@ process.once("message", async ({ address, clients, of, visits, rounds, users, ma
     }
   }
 
-  async function visit(number, questions) {
+  /** What is appended is of other users' talk, so that it is no better answer than what is looked for. */
+  async function visit(number, questions, said) {
     const memory = await note("open", () => createMemory({ userId: `user ${number}`, storage, embedder }));
     if (memory === undefined) return;
     memory.on("error", ({ code }) => report.errors.push(`in the background: ${code}`));
-    for (const { query, target } of questions) {
-      await note("append", () => memory.append("c0", { role: "user", content: query }));
+    for (const [round, { query, target }] of questions.entries()) {
+      await note("append", () => memory.append("c0", { role: "user", content: said[round % said.length].query }));
       const groups = await note("recall", () => memory.recall(query));
       report.asked += 1;
       const at = target % each;
@@ -44,7 +45,8 @@ process.once("message", async ({ address, clients, of, visits, rounds, users, ma
     for (let count = 0; count < visits; count += 1) {
       const number = (client + count * of) % users;
       const own = asked.filter(({ target }) => Math.floor(target / each) === number % made);
-      await visit(number, Array.from({ length: rounds }, (_, round) => own[(client + count * rounds + round) % own.length]));
+      const others = asked.filter(({ target }) => Math.floor(target / each) === (number + 1) % made);
+      await visit(number, Array.from({ length: rounds }, (_, round) => own[(client + count * rounds + round) % own.length]), others);
     }
   }));
   await storage.end();
