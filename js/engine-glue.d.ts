@@ -149,6 +149,8 @@ export class Engine {
   erasures(request: string): Promise<unknown>;
   backup(request: string): Promise<unknown>;
   restore(request: string): Promise<unknown>;
+  /** A step of an exchange with another store. */
+  sync(request: string): Promise<unknown>;
   stats(request: string): Promise<unknown>;
   close(): Promise<unknown>;
   free(): void;

@@ -28,6 +28,7 @@ const RETRYABLE = {
   model_failed: true,
   model_output_invalid: true,
   budget_infeasible: false,
+  exchange_failed: true,
   aborted: false,
   timeout: true,
 } as const;
@@ -59,6 +60,7 @@ const RETRYABLE = {
  * | `model_failed` | the language model callback failed | look at `cause`; background work is tried again by itself | yes |
  * | `model_output_invalid` | the language model's answer is not usable; nothing was changed | nothing needs to be done; where it goes on, use a better model for that purpose | yes |
  * | `budget_infeasible` | the question and what must go with it do not fit the window | use a wider `window`, a smaller `reserve`, a shorter system text or a shorter question | no |
+ * | `exchange_failed` | the other side of `syncMemory` was not reached, or its answer is not usable | call again; what was exchanged stays | yes |
  * | `aborted` | the caller's signal was aborted | nothing needs to be done | no |
  * | `timeout` | a callback did not answer in time | nothing needs to be done: it is tried again; for slow models raise `policy.limits.callbackTimeoutMs` | yes |
  */

@@ -1,4 +1,5 @@
 import { requireDocuments, requireGiven, requireId, requireOptions, requireText } from "./arguments.js";
+import { Changes } from "./changes.js";
 import { Conversations } from "./conversations.js";
 import { MemoryError, aborted, toMemoryError } from "./errors.js";
 import { Erasures } from "./erasures.js";
@@ -31,6 +32,8 @@ export class Memory {
   readonly episodes: Episodes;
   /** What the app keeps about a conversation. */
   readonly notes: Notes;
+  /** What `throughline/sync` is made of. */
+  readonly changes: Changes;
   /** Where the data is kept, and whether it is whole. */
   readonly storage: StorageState;
   readonly #session: Session;
@@ -51,6 +54,7 @@ export class Memory {
     this.facts = new Facts(session);
     this.episodes = new Episodes(session);
     this.notes = new Notes(session);
+    this.changes = new Changes(session);
     this.storage = new StorageState(session);
   }
 

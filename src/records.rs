@@ -59,6 +59,15 @@ pub struct ConversationRecord {
     /// Hash of what was imported, given by the importer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import_hash: Option<String>,
+    /// When title, project or `remember` were last set, milliseconds since 1970; 0: when it was made.
+    #[serde(skip_serializing_if = "is_no_time")]
+    pub settings_at: f64,
+    /// When the active path was last turned or cut, milliseconds since 1970; 0: never.
+    #[serde(skip_serializing_if = "is_no_time")]
+    pub turned_at: f64,
+    /// Other times at which it was made: on devices that were apart, under the same id. `created_at` is the earliest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub creations: Vec<f64>,
 }
 
 impl ConversationRecord {
@@ -74,6 +83,11 @@ impl ConversationRecord {
         self.remember && self.parent_id.is_none()
     }
 
+    /// Every time at which it was made.
+    pub fn made_at(&self) -> impl Iterator<Item = f64> + '_ {
+        std::iter::once(self.created_at).chain(self.creations.iter().copied())
+    }
+
     /// Each message follows the one before it, and none was removed.
     #[must_use]
     pub fn is_linear(&self) -> bool {
@@ -86,6 +100,10 @@ pub const MAX_BACKUP_RECORDS: u32 = 1_000_000;
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+fn is_no_time(time: &f64) -> bool {
+    *time == 0.0
 }
 
 pub(crate) fn is_false(flag: &bool) -> bool {
@@ -114,6 +132,9 @@ impl FromFields for ConversationRecord {
             notes: fields.take_or("notes", 0),
             episodes: fields.take_or("episodes", Vec::new()),
             import_hash: fields.take("importHash"),
+            settings_at: fields.take_or("settingsAt", 0.0),
+            turned_at: fields.take_or("turnedAt", 0.0),
+            creations: fields.take_or("creations", Vec::new()),
         }
     }
 }

@@ -143,7 +143,7 @@ export interface MemoryEvents {
    * A conversation was made (`created`), its title, project or `remember` changed (`updated`), or its active path
    * (`turned`), a note was written or taken away (`noted`), a session got its episode (`episode`).
    */
-  conversation: { conversationId: string; state: "created" | "updated" | "turned" | "noted" | "episode" } & Remote;
+  conversation: { conversationId: string; state: "created" | "updated" | "turned" | "noted" | "episode" | "synced" } & Remote;
   /**
    * A fact was added, changed, proposed, refused or removed; an agreement was made or ended (`OPT_IN`, `OPT_OUT`); a check found
    * something (`FINDING`, with its `kind`, see `FactFinding`).

@@ -460,6 +460,9 @@ impl Engine {
             record.first_text.clone_from(&first_text);
         }
         let turns_at = (activates && base != leaf).then_some(base);
+        if turns_at.is_some() {
+            record.turned_at = arrival;
+        }
         Ok(Placed { record, appended, fresh, turns_at, first_text })
     }
 

@@ -364,6 +364,10 @@ impl Engine {
             page.put_record::<EpisodeRecord>("episode", Store::Episodes, id, &record);
         }
         for (_, record) in self.undamaged(Query::prefix(Store::Notes, key![id]), page).await? {
+            // Of one that was taken away its name is left, for other stores.
+            if decode::<NoteRecord>(Store::Notes, &record).is_ok_and(|note| note.content.is_empty()) {
+                continue;
+            }
             page.put_record::<NoteRecord>("note", Store::Notes, id, &record);
         }
         Ok(())

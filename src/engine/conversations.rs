@@ -69,6 +69,9 @@ pub struct NewConversation {
     pub erasures: Option<u32>,
     /// For imports: it is made even where the user erased it.
     pub bring_back: bool,
+    /// From another store: when it was made there, under whichever of these times. It is not made where the user erased one
+    /// of them.
+    pub(super) made_at: Vec<f64>,
 }
 
 impl FromFields for NewConversation {
@@ -87,6 +90,7 @@ impl FromFields for NewConversation {
             import_hash: fields.take("importHash"),
             erasures: fields.take("erasures"),
             bring_back: fields.take_or("bringBack", false),
+            made_at: Vec::new(),
         }
     }
 }
@@ -268,6 +272,7 @@ impl Engine {
                 Check { store: Store::Conversations, key: key![new.id.as_str()], body: None },
                 Check { store: Store::Meta, key: reserved, body: None },
             ];
+            checks.extend(not_erased(&new.id, &new.made_at));
             if let Some(parent_id) = &new.parent_id {
                 // It may be erased just now.
                 checks.push(self.conversation_check(parent_id).await?.1);
@@ -309,6 +314,9 @@ impl Engine {
             episodes: Vec::new(),
             source: new.source.clone(),
             import_hash: new.import_hash.clone(),
+            settings_at: 0.0,
+            turned_at: 0.0,
+            creations: Vec::new(),
         })?;
         let births = Stored::new(births)?;
         let mut commit = Commit {
@@ -435,6 +443,9 @@ impl Engine {
             if !is_import || update.title.is_some() || update.project_id.is_some() || update.remember.is_some() {
                 record.updated_at = self.now_ms();
             }
+            if update.title.is_some() || update.project_id.is_some() || update.remember.is_some() {
+                record.settings_at = self.now_ms();
+            }
             record.source = update.source.clone().or(record.source);
             record.import_hash = update.import_hash.clone().or(record.import_hash);
             let moves = (&before.project_id, before.remember) != (&record.project_id, record.remember);
@@ -498,6 +509,12 @@ impl Engine {
         let conversation = state.conversations.get(id).ok_or_else(no_conversation)?;
         Ok((record, conversation.stored.check(Store::Conversations, key![id])))
     }
+}
+
+/// That nobody erased a conversation that was made at one of these times.
+pub(super) fn not_erased(id: &str, made_at: &[f64]) -> impl Iterator<Item = Check> {
+    let marks: Vec<_> = made_at.iter().map(|at| erased_key(id, *at)).collect();
+    marks.into_iter().map(|key| Check { store: Store::Meta, key, body: None })
 }
 
 /// None where they cannot be read: they are begun anew above every conversation.

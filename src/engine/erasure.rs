@@ -66,7 +66,7 @@ const BY_CONVERSATION: [Store; 5] =
     [Store::Messages, Store::MessageIds, Store::Summaries, Store::Embeddings, Store::Notes];
 
 /// Begins the keys of the marks of erased conversations.
-const ERASED: &str = "erased";
+pub(super) const ERASED: &str = "erased";
 
 /// Where a mark is kept of a conversation that was erased, so that no import brings it back: a hash of its id and of when it
 /// was made, in whole milliseconds (a fraction does not survive every reader of numbers), which tells it from a later one
@@ -94,7 +94,7 @@ impl Engine {
     pub async fn erase(&self, request: EraseRequest) -> Result<Erased> {
         self.ensure_open()?;
         let erased = match (request.user, &request.conversation_id, &request.message_id, &request.fact_id) {
-            (true, None, None, None) => self.erase_user().await,
+            (true, None, None, None) => self.erase_everything(None).await,
             (false, Some(id), None, None) => self.erase_with_parts(id).await,
             (false, Some(id), Some(message_id), None) => self.erase_message(id, message_id).await,
             (false, None, Some(message_id), None) => {
@@ -133,7 +133,8 @@ impl Engine {
         }
     }
 
-    async fn erase_user(&self) -> Result<Counts> {
+    /// Everything of the user; `generation`: as another store that this one exchanges with has done, so many times.
+    pub(super) async fn erase_everything(&self, generation: Option<u32>) -> Result<Counts> {
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
@@ -155,6 +156,7 @@ impl Engine {
             let counters = self.put_fact_counters(true, &mut commit)?;
             self.forget_all_segments(&mut commit).await?;
             self.count_erasure_of_all(&mut commit).await?;
+            self.count_for_peers(generation, &mut commit).await?;
             self.put_next_generation(None, &mut commit).await?;
             if self.commit(commit).await? {
                 self.forget_everything();
@@ -208,7 +210,8 @@ impl Engine {
             // What an import did not finish may begin anew.
             if conversation.source.is_none() || conversation.import_hash.is_some() {
                 let mark = Record { body: value_text(&json!({ "at": self.now_ms() })), blob: None };
-                commit.puts.push((Store::Meta, erased_key(id, conversation.created_at), mark));
+                let marks = conversation.made_at().map(|at| (Store::Meta, erased_key(id, at), mark.clone()));
+                commit.puts.extend(marks);
             }
             self.forget_segments_of(id, None, &mut commit).await?;
             if let Some(conversation) = self.state.borrow().conversation(id) {

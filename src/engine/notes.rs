@@ -91,8 +91,14 @@ impl Engine {
             let place = (Store::Notes, key![id, new.id.as_str()]);
             let note = match (&new.content, before) {
                 (None, None) => return Ok(None),
-                (None, Some(_)) => {
-                    commit.deletes.push(place);
+                (None, Some(before)) => {
+                    if self.sync_record().await?.is_some() {
+                        // Other stores have it, and must hear that it is gone.
+                        let gone = NoteRecord { content: String::new(), updated_at: self.now_ms(), ..before.clone() };
+                        commit.puts.push((place.0, place.1, encode(&gone)?));
+                    } else {
+                        commit.deletes.push(place);
+                    }
                     None
                 }
                 (Some(content), before) => {
@@ -142,6 +148,8 @@ impl Engine {
         for (key, record) in self.scan(Query::prefix(Store::Notes, key![id])).await? {
             // One that cannot be read costs only itself, and is told.
             match decode::<NoteRecord>(Store::Notes, &record) {
+                // Of one that was taken away only this is left.
+                Ok(note) if note.content.is_empty() => {}
                 Ok(note) => notes.push(note),
                 Err(_) => self.note_unreadable(Store::Notes, &key),
             }

@@ -153,7 +153,7 @@ impl Engine {
             };
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
             let mut change = self.change_path(id, removal.leaf, &removal.seqs, &mut commit).await?;
-            self.put_removal(id, &removal, &mut commit).await?;
+            self.put_removal(id, record.born, &removal, &mut commit).await?;
             let is_meant = |other: &str, seq: Seq| other == id && removal.seqs.binary_search(&seq).is_ok();
             let facts = self.erase_facts_shown_by(&is_meant, &mut commit).await?;
             let mut erased = self.counts_of(&commit).await?;
@@ -219,7 +219,7 @@ impl Engine {
     }
 
     /// Adds tombstones, the children's new parent and the end of everything kept of the messages to a transaction.
-    async fn put_removal(&self, id: &str, removal: &Removal, commit: &mut Commit) -> Result<()> {
+    async fn put_removal(&self, id: &str, born: u32, removal: &Removal, commit: &mut Commit) -> Result<()> {
         let children = removal.children.iter().map(|(seq, _)| (Store::Messages, key![id, *seq])).collect();
         for ((seq, parent_seq), record) in removal.children.iter().zip(self.host.storage.get(children).await?) {
             let Some(record) = record else { continue };
@@ -229,6 +229,10 @@ impl Engine {
             let child = MessageRecord { parent_seq: *parent_seq, ..child };
             commit.puts.push((Store::Messages, key![id, *seq], encode(&child)?));
         }
+        let stored = self.read_seqs(id, &removal.seqs).await?;
+        let parent_of = |seq: Seq| removal.seqs.binary_search(&seq).ok().map_or(0, |at| removal.parents[at]);
+        let marked: Vec<(MessageRecord, Seq)> = stored.into_iter().map(|one| { let at = parent_of(one.seq); (one, at) }).collect();
+        self.mark_for_peers(id, born, &marked, commit).await?;
         let gone = removal.seqs.iter().zip(&removal.ids).zip(&removal.parents);
         for ((seq, message_id), parent_seq) in gone {
             let tombstone = encode(&MessageRecord::tombstone(id, *seq))?;

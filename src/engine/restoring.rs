@@ -82,6 +82,9 @@ impl Engine {
             episodes: Vec::new(),
             source: None,
             import_hash: None,
+            settings_at: 0.0,
+            turned_at: 0.0,
+            creations: Vec::new(),
         })
     }
 

@@ -145,15 +145,19 @@ impl Engine {
     /// # Errors
     /// `not_found`.
     pub async fn set_active_leaf(&self, request: LeafRequest) -> Result<Turned> {
+        self.turn_path(&request.conversation_id, &request.message_id, request.descend, self.now_ms()).await
+    }
+
+    /// The same, as it was decided `at` a time.
+    pub(super) async fn turn_path(&self, id: &str, message_id: &str, descend: bool, at: f64) -> Result<Turned> {
         self.ensure_open()?;
-        let id = request.conversation_id.as_str();
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
             self.pause_before_try(attempt).await;
             self.ensure_open()?;
             self.refresh(id).await?;
-            let known = self.located_ids(id, &[&request.message_id], false).await?;
-            let located = known.get(&request.message_id).ok_or_else(no_such_message)?;
+            let known = self.located_ids(id, &[message_id], false).await?;
+            let located = known.get(message_id).ok_or_else(no_such_message)?;
             let (mut record, check, leaf) = {
                 let state = self.state.borrow();
                 let conversation = state.conversation(id).ok_or_else(no_such_message)?;
@@ -161,7 +165,7 @@ impl Engine {
                     // Another tab was faster than this look at the tree.
                     continue;
                 }
-                let below = if request.descend { conversation.subtree(located.seq).pop() } else { None };
+                let below = if descend { conversation.subtree(located.seq).pop() } else { None };
                 let check = conversation.stored.check(Store::Conversations, key![id]);
                 (conversation.stored.value.clone(), check, below.unwrap_or(located.seq))
             };
@@ -171,6 +175,7 @@ impl Engine {
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
             let mut change = self.change_path(id, leaf, &[], &mut commit).await?;
             record.active_leaf = Some(leaf);
+            record.turned_at = at;
             record.first_text = change.first_text.take().unwrap_or(record.first_text);
             if let Some(episodes) = &change.episodes {
                 record.episodes.clone_from(episodes);

@@ -19,7 +19,7 @@ mod zeroing;
 use crate::engine::{
     AppendRequest, BackupRequest, CatchUp, ConsentRequest, ContextRequest, ConversationUpdate, EditRequest, Engine,
     EpisodeFilter, EraseRequest, FactFilter, FactUpdate, Host, LeafRequest, NewConversation, NewFact, NewNote, Options,
-    RecallRequest, RemoveRequest, RestoreRequest, StorageCheck, StreamUpdate, UsageReport,
+    RecallRequest, RemoveRequest, RestoreRequest, SyncRequest, StorageCheck, StreamUpdate, UsageReport,
 };
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};
@@ -521,6 +521,11 @@ impl JsEngine {
         self.answer(Method::Restore, request)
     }
 
+    /// A step of an exchange with another store (docs/sync.md).
+    pub fn sync(&self, request: String) -> js_sys::Promise {
+        self.answer(Method::Sync, request)
+    }
+
     /// See `stats`, without what only the facade knows.
     pub fn stats(&self, request: String) -> js_sys::Promise {
         self.answer(Method::Stats, request)
@@ -598,6 +603,7 @@ enum Method {
     Erasures,
     Backup,
     Restore,
+    Sync,
     Stats,
 }
 
@@ -809,6 +815,10 @@ async fn answer(engine: &Engine, method: Method, request: &str) -> Result<String
         Method::Restore => {
             let request: RestoreRequest = from_json(request)?;
             to_json(&engine.restore(request).await?)
+        }
+        Method::Sync => {
+            let request: SyncRequest = from_json(request)?;
+            to_json(&engine.sync(request).await?)
         }
         Method::Stats => to_json(&engine.stats().await?),
     }

@@ -1,0 +1,64 @@
+/**
+ * One user's memory on several devices and a server, or on several devices through a server that cannot read it: two stores
+ * exchange what is new, both ways, through an endpoint of the app's own (docs/sync.md).
+ *
+ * ```ts
+ * import { syncMemory } from "throughline/sync";
+ *
+ * const exchange = async (body, { signal }) => (await fetch("/memory/sync", { method: "POST", body, signal })).text();
+ * await syncMemory(memory, { exchange });
+ * ```
+ */
+
+import { requireOptions } from "../arguments.js";
+import { MemoryError } from "../errors.js";
+import { Cursor } from "./sync/cursor.js";
+import { BeginAnew, Exchange, type ExchangeFunction, type SyncProgress } from "./sync/exchange.js";
+import type { ExchangingMemory } from "./sync/handler.js";
+
+export { syncHandler, type ExchangingMemory, type SyncHandlerOptions } from "./sync/handler.js";
+export type { ExchangeFunction, SyncProgress } from "./sync/exchange.js";
+
+/** Options of {@link syncMemory}. */
+export interface SyncOptions {
+  /** Carries one message to `syncHandler` and its answer back. Called in turn, as often as there are pieces. */
+  exchange: ExchangeFunction;
+  /** Names the other side, where there are several: what it has seen is kept under this name. Default `"server"`. */
+  peer?: string;
+  /** Hears how far it is, after every message. */
+  onProgress?: (progress: SyncProgress) => void;
+  /** Gives it up between two messages. What was exchanged stays, and the next call goes on from there. */
+  signal?: AbortSignal;
+}
+
+/** How often an exchange begins anew because everything was erased on the other side. */
+const TRIES = 3;
+
+/**
+ * Exchanges what is new in this memory and in the one behind `exchange`, both ways. Afterwards each has what the other had
+ * when it began. Cut anywhere it loses and doubles nothing; called again, it goes on.
+ *
+ * @throws `exchange_failed` (the other side was not reached, or answered nonsense), `aborted`, what the other side's memory
+ * rejects with, `storage_*`.
+ */
+export async function syncMemory(memory: ExchangingMemory, options: SyncOptions): Promise<SyncProgress> {
+  requireOptions(options, "options");
+  const { exchange, peer = "server", onProgress, signal } = options;
+  if (typeof exchange !== "function") throw new MemoryError("invalid_argument", "syncMemory: options.exchange must be a function.");
+  if (typeof peer !== "string" || peer === "") throw new MemoryError("invalid_argument", "syncMemory: options.peer must be a text that is not empty.");
+  const { changes } = memory;
+  for (let tries = 1; ; tries += 1) {
+    const cursor = await Cursor.load(changes, peer);
+    const running = new Exchange(changes, cursor, exchange, signal, (progress) => onProgress?.(structuredClone(progress)));
+    try {
+      await running.run();
+      await cursor.keep(true);
+      return running.progress;
+    } catch (error) {
+      if (error instanceof BeginAnew && tries < TRIES) continue;
+      // What was exchanged need not be exchanged again; where even this fails, it is.
+      if (!(error instanceof BeginAnew)) await cursor.keep(true).catch(() => undefined);
+      throw error instanceof BeginAnew ? new MemoryError("storage_conflict", "Everything is being erased on the other side; call again.") : error;
+    }
+  }
+}
