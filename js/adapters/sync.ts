@@ -43,7 +43,7 @@ const TRIES = 3;
  */
 export async function syncMemory(memory: ExchangingMemory, options: SyncOptions): Promise<SyncProgress> {
   requireOptions(options, "options");
-  const { exchange, peer = "server", onProgress, signal } = options;
+  const { exchange, peer = "server", onProgress, signal = new AbortController().signal } = options;
   if (typeof exchange !== "function") throw new MemoryError("invalid_argument", "syncMemory: options.exchange must be a function.");
   if (typeof peer !== "string" || peer === "") throw new MemoryError("invalid_argument", "syncMemory: options.peer must be a text that is not empty.");
   const { changes } = memory;

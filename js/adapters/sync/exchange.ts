@@ -8,7 +8,7 @@ import { readUnlessGone } from "./handler.js";
 import { MESSAGE_BYTES, PROTOCOL, bucketOf, digestsOf, errorOf, type Answers, type Behind, type Failure, type Question, type StateAnswer } from "./protocol.js";
 
 /** Carries one message to the other side and its answer back: the app's `fetch`, with the app's sign-in. */
-export type ExchangeFunction = (message: string, options: { signal?: AbortSignal }) => Promise<string>;
+export type ExchangeFunction = (message: string, options: { signal: AbortSignal }) => Promise<string>;
 
 /** How far an exchange is. */
 export interface SyncProgress {
@@ -39,13 +39,13 @@ export class Exchange {
   readonly #changes: Changes;
   readonly #cursor: Cursor;
   readonly #send: ExchangeFunction;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: AbortSignal;
   readonly #onProgress: (progress: SyncProgress) => void;
   #own!: StoreState;
   /** Heads of the other side that this one may not have seen, by mark. */
   #theirs = new Map<string, ConversationHead>();
 
-  constructor(changes: Changes, cursor: Cursor, send: ExchangeFunction, signal: AbortSignal | undefined, onProgress: (progress: SyncProgress) => void) {
+  constructor(changes: Changes, cursor: Cursor, send: ExchangeFunction, signal: AbortSignal, onProgress: (progress: SyncProgress) => void) {
     this.#changes = changes;
     this.#cursor = cursor;
     this.#send = send;
@@ -198,14 +198,14 @@ export class Exchange {
 
   async #ask<Op extends Question["op"]>(question: Extract<Question, { op: Op }>): Promise<Answers[Op]> {
     const signal = this.#signal;
-    if (signal?.aborted) throw aborted(signal);
+    if (signal.aborted) throw aborted(signal);
     const { store, generation } = this.#own;
     const message = JSON.stringify({ throughline: PROTOCOL, store, generation, ...question });
     let text: string;
     try {
-      text = await this.#send(message, signal === undefined ? {} : { signal });
+      text = await this.#send(message, { signal });
     } catch (error) {
-      if (signal?.aborted) throw aborted(signal);
+      if (signal.aborted) throw aborted(signal);
       throw toMemoryError(error, "exchange_failed", "The other side of the exchange could not be reached.");
     }
     let answer: Answers[Op] | Failure | Behind;

@@ -1,0 +1,153 @@
+// Random work on two devices and a server, apart and together, with exchanges that are cut, doubled and lost.
+
+import assert from "node:assert/strict";
+import { isMemoryError } from "throughline";
+import { syncMemory } from "throughline/sync";
+import { random } from "./random.mjs";
+import { normalForm, openStore, settle } from "./sync-support.mjs";
+
+const STEPS = 70;
+
+/** What was said, and what became of it as far as anybody knew. */
+class Truth {
+  #said = 0;
+  /** Texts by conversation. */
+  said = new Map();
+  /** Texts that were removed, or were there when their conversation was erased. */
+  gone = new Set();
+  /** Ids of conversations that were erased at some time, somewhere: what was said in them may be gone. */
+  erased = new Set();
+
+  text(conversationId) {
+    this.#said += 1;
+    const text = `word${this.#said}`;
+    this.said.set(text, conversationId);
+    return text;
+  }
+
+  async erase(memory, conversationId) {
+    for (const { content } of await memory.history(conversationId, { all: true })) this.gone.add(content);
+    this.erased.add(conversationId);
+  }
+}
+
+/** One seed. `exchangeOf` makes the devices' exchange with the server, and what they settle through in the end. */
+export async function play(seed, connect) {
+  const below = random(seed);
+  const pick = (list) => list[below(list.length)];
+  const [one, two, server] = [await openStore(), await openStore(), await openStore()];
+  const devices = [one, two];
+  const truth = new Truth();
+  const fate = () => pick(["whole", "whole", "whole", "whole", "whole", "doubled", "lost", "unanswered"]);
+  const { options, everybody } = connect({ one, two, server, fate });
+  const log = [];
+  try {
+    for (let step = 0; step < STEPS; step += 1) {
+      const at = below(5) === 0 ? server : pick(devices);
+      const memory = everybody.includes(at) ? at : pick(devices);
+      log.push(await work({ memory, name: memory === one ? "one" : memory === two ? "two" : "server", pick, below, truth }));
+      if (below(4) === 0) {
+        const device = pick(devices);
+        const outcome = await syncMemory(device, options(true)).then(() => "whole", (error) => error);
+        if (outcome !== "whole" && !isMemoryError(outcome, "exchange_failed")) throw outcome;
+        log.push(`${device === one ? "one" : "two"} exchanges: ${outcome === "whole" ? outcome : "cut"}`);
+      }
+    }
+    await settle(devices, options(false).exchange, options(false));
+    await judge(everybody, truth);
+  } catch (error) {
+    error.message = `seed ${seed} (replay: SYNC_FIRST=${seed} SYNC_SEEDS=1 node --test tests/js/sync-random.test.mjs)\n${log.join("\n")}\n${error.message}`;
+    throw error;
+  } finally {
+    for (const memory of [one, two, server]) await memory.close();
+  }
+}
+
+async function judge(everybody, truth) {
+  const [first, ...others] = await Promise.all(everybody.map(normalForm));
+  for (const other of others) assert.deepEqual(other, first);
+  const there = new Set(first.conversations.flatMap(({ messages }) => messages.map((line) => line.split(" > ")[1].split(" ")[0])));
+  for (const [text, conversationId] of truth.said) {
+    if (truth.gone.has(text)) assert.ok(!there.has(text), `${text} of ${conversationId} was erased and is back`);
+    else if (!truth.erased.has(conversationId)) assert.ok(there.has(text), `${text} of ${conversationId} is lost`);
+  }
+}
+
+/** One step at one store; answers what it was. */
+async function work({ memory, name, pick, below, truth }) {
+  const { items } = await memory.conversations.list({ limit: 100 });
+  if (items.length === 0 || below(9) === 0) return create({ memory, name, pick, below });
+  const { id } = pick(items);
+  const tree = await memory.conversations.tree(id);
+  const step = pick(tree.length === 0 ? ["append", "append", "update", "note"] : STEPS_BY_WEIGHT);
+  return `${name} ${await DOING[step]({ memory, id, tree, pick, below, truth })}`;
+}
+
+const STEPS_BY_WEIGHT = [
+  "append", "append", "append", "append", "append", "stream", "edit", "edit", "answerAnew", "turn", "turn", "remove", "remove", "update", "note", "note", "erase",
+];
+
+async function create({ memory, name, pick, below }) {
+  // A few ids that meet one another, and many that never do.
+  const id = below(3) === 0 ? pick(["home", "work"]) : `chat${below(1_000_000)}`;
+  const made = await memory.conversations.create({ id }).catch((error) => error);
+  return `${name} makes ${id}${made instanceof Error ? " (there)" : ""}`;
+}
+
+const DOING = {
+  async append({ memory, id, below, truth }) {
+    const texts = [truth.text(id), ...(below(2) === 0 ? [truth.text(id)] : [])];
+    const messages = texts.map((content) => ({ ...(below(2) === 0 ? { id: `own-${content}` } : {}), role: below(2) === 0 ? "user" : "assistant", content }));
+    await memory.append(id, messages);
+    return `appends ${texts} to ${id}`;
+  },
+  async stream({ memory, id, below, truth }) {
+    const content = truth.text(id);
+    const stream = await memory.stream(id, { role: "assistant", content });
+    if (below(3) === 0) await stream.abort();
+    else await stream.complete();
+    return `streams ${content} to ${id}`;
+  },
+  async edit({ memory, id, tree, pick, truth }) {
+    const content = truth.text(id);
+    const { id: messageId } = pick(tree);
+    await memory.edit(id, messageId, { role: "user", content });
+    return `edits ${messageId} of ${id} to ${content}`;
+  },
+  async answerAnew({ memory, id, tree, pick, truth }) {
+    const content = truth.text(id);
+    const { id: parentId } = pick(tree);
+    await memory.append(id, { role: "assistant", content }, { parentId });
+    return `answers ${parentId} of ${id} with ${content}`;
+  },
+  async turn({ memory, id, tree, pick }) {
+    const { id: messageId } = pick(tree);
+    await memory.setActiveLeaf(id, messageId);
+    return `turns ${id} to ${messageId}`;
+  },
+  async remove({ memory, id, tree, pick, below, truth }) {
+    const { id: messageId } = pick(tree);
+    const descendants = below(4) === 0;
+    const before = await memory.history(id, { all: true });
+    await memory.remove(id, messageId, { descendants });
+    const after = new Set((await memory.history(id, { all: true })).map(({ content }) => content));
+    for (const { content } of before) if (!after.has(content)) truth.gone.add(content);
+    return `removes ${messageId} of ${id}${descendants ? " and what follows" : ""}`;
+  },
+  async update({ memory, id, pick, below }) {
+    const change = pick([{ title: `Title ${below(1_000)}` }, { projectId: `project ${below(3)}` }, { title: null }]);
+    await memory.conversations.update(id, change);
+    return `updates ${id}: ${JSON.stringify(change)}`;
+  },
+  async note({ memory, id, pick, below }) {
+    const note = pick(["plan", "mood"]);
+    if (below(4) === 0) await memory.notes.delete(id, note);
+    else await memory.notes.set(id, note, `note ${below(1_000)}`);
+    return `notes ${note} in ${id}`;
+  },
+  async erase({ memory, id, truth }) {
+    await truth.erase(memory, id);
+    await memory.conversations.delete(id);
+    return `erases ${id}`;
+  },
+};
