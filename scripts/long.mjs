@@ -46,6 +46,11 @@ const PARTS = {
     runs: 200,
     run: ({ runs }) => testBrowser("leaks", { CYCLES: String(runs) }),
   },
+  sync: {
+    say: "Two devices and a server, or a sealed log, with random work, partitions and cuts",
+    runs: 500,
+    run: ({ runs, seed }) => run(process.execPath, ["--test", "tests/js/sync-random.test.mjs", "tests/js/sync-sealed.test.mjs"], { env: { SYNC_SEEDS: String(runs), SYNC_FIRST: String(seed) } }),
+  },
   erasure: {
     say: "Erasing at any moment of what else is under way",
     runs: 1_000,

@@ -71,7 +71,7 @@ pub struct NewConversation {
     pub bring_back: bool,
     /// From another store: when it was made there, under whichever of these times. It is not made where the user erased one
     /// of them.
-    pub(super) made_at: Vec<f64>,
+    pub made_at: Vec<f64>,
 }
 
 impl FromFields for NewConversation {

@@ -231,7 +231,13 @@ impl Engine {
         }
         let stored = self.read_seqs(id, &removal.seqs).await?;
         let parent_of = |seq: Seq| removal.seqs.binary_search(&seq).ok().map_or(0, |at| removal.parents[at]);
-        let marked: Vec<(MessageRecord, Seq)> = stored.into_iter().map(|one| { let at = parent_of(one.seq); (one, at) }).collect();
+        let marked: Vec<(MessageRecord, Seq)> = stored
+            .into_iter()
+            .map(|one| {
+                let at = parent_of(one.seq);
+                (one, at)
+            })
+            .collect();
         self.mark_for_peers(id, born, &marked, commit).await?;
         let gone = removal.seqs.iter().zip(&removal.ids).zip(&removal.parents);
         for ((seq, message_id), parent_seq) in gone {

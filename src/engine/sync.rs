@@ -46,14 +46,7 @@ pub enum SyncStep {
     Follow,
 }
 
-json_names!(SyncStep {
-    State: "state",
-    Read: "read",
-    Take: "take",
-    Load: "load",
-    Save: "save",
-    Follow: "follow",
-});
+json_names!(SyncStep { State: "state", Read: "read", Take: "take", Load: "load", Save: "save", Follow: "follow" });
 
 /// What a step is given.
 #[derive(Clone, Debug, Default)]
@@ -161,7 +154,9 @@ impl Engine {
                 let found = self.host.storage.get(vec![(Store::Meta, key![SYNC, request.peer.as_str()])]).await?;
                 let kept = found.into_iter().flatten().next();
                 // What cannot be read costs only time.
-                Ok(kept.and_then(|record| decode::<Kept>(Store::Meta, &record).ok()).map_or(Value::Null, |one| one.kept))
+                Ok(kept
+                    .and_then(|record| decode::<Kept>(Store::Meta, &record).ok())
+                    .map_or(Value::Null, |one| one.kept))
             }
             SyncStep::Save => {
                 let record = super::stored::encode(&Kept { kept: request.kept })?;
@@ -272,9 +267,7 @@ impl Engine {
         let body = value_text(&json!({ "at": self.now_ms() }));
         let fresh = piece.erased.iter().zip(known).filter(|(_, known)| known.is_none());
         let puts: Vec<_> = fresh
-            .map(|(mark, _)| {
-                (Store::Meta, key![ERASED, mark.as_str()], Record { body: body.clone(), blob: None })
-            })
+            .map(|(mark, _)| (Store::Meta, key![ERASED, mark.as_str()], Record { body: body.clone(), blob: None }))
             .collect();
         if !puts.is_empty() {
             self.host.storage.commit(Commit { puts, strict: true, ..Commit::default() }).await?;

@@ -113,7 +113,8 @@ impl Engine {
         self.refresh(id).await?;
         let stored = self.stored_conversation(id)?;
         let record = &stored.value;
-        let since = since.and_then(Position::parse).filter(|since| since.born == record.born && since.seq <= record.last_seq);
+        let since =
+            since.and_then(Position::parse).filter(|since| since.born == record.born && since.seq <= record.last_seq);
         if !record.remember && since.is_none() {
             return Ok(json!({ "piece": null, "version": Position::of(record, &stored.body).to_string() }));
         }
@@ -265,9 +266,8 @@ impl Engine {
         let state = self.state.borrow();
         let Some(conversation) = state.conversation(id) else { return Ok(Vec::new()) };
         let extract = conversation.jobs.get(&JobKind::Extract).map(|job| &job.value);
-        let is_sent = |message: &&MessageRecord| {
-            !message.removed && !message.local_only && !reading.held.contains(&message.seq)
-        };
+        let is_sent =
+            |message: &&MessageRecord| !message.removed && !message.local_only && !reading.held.contains(&message.seq);
         let line = |message: &MessageRecord| {
             let is_read = extract.is_some_and(|job| {
                 message.seq <= job.done_until_seq && job.skipped.binary_search(&message.seq).is_err()
@@ -323,4 +323,3 @@ pub(super) fn put_mark(id: &str, mark: String, seq: Seq, commit: &mut crate::por
 pub(super) fn settings_at(record: &ConversationRecord) -> f64 {
     if record.settings_at == 0.0 { record.created_at } else { record.settings_at }
 }
-

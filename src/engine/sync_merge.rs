@@ -466,7 +466,8 @@ impl Engine {
         let mut at = new_leaf;
         let mut first_text = None;
         while let Some(message) = at.checked_sub(first.seq).and_then(|index| added.records.get(index as usize)) {
-            first_text = Some(message).filter(|one| is_titling(one)).and_then(|one| title_from(&one.text)).or(first_text);
+            first_text =
+                Some(message).filter(|one| is_titling(one)).and_then(|one| title_from(&one.text)).or(first_text);
             at = message.parent_seq;
         }
         record.first_text = record.first_text.take().or(first_text);

@@ -19,7 +19,7 @@ mod zeroing;
 use crate::engine::{
     AppendRequest, BackupRequest, CatchUp, ConsentRequest, ContextRequest, ConversationUpdate, EditRequest, Engine,
     EpisodeFilter, EraseRequest, FactFilter, FactUpdate, Host, LeafRequest, NewConversation, NewFact, NewNote, Options,
-    RecallRequest, RemoveRequest, RestoreRequest, SyncRequest, StorageCheck, StreamUpdate, UsageReport,
+    RecallRequest, RemoveRequest, RestoreRequest, StorageCheck, StreamUpdate, SyncRequest, UsageReport,
 };
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields};

@@ -53,7 +53,7 @@ export async function play(seed, connect) {
         log.push(`${device === one ? "one" : "two"} exchanges: ${outcome === "whole" ? outcome : "cut"}`);
       }
     }
-    await settle(devices, options(false).exchange, options(false));
+    await settle(devices, options(false));
     await judge(everybody, truth);
   } catch (error) {
     error.message = `seed ${seed} (replay: SYNC_FIRST=${seed} SYNC_SEEDS=1 node --test tests/js/sync-random.test.mjs)\n${log.join("\n")}\n${error.message}`;

@@ -1,4 +1,5 @@
 // Stores that exchange, and what they must have in common. Used by the tests of one rule each and by the random ones.
+/* global Request */
 
 import { createMemory, memoryStorage } from "throughline";
 import { syncHandler, syncMemory } from "throughline/sync";
@@ -26,8 +27,8 @@ export function carrier(handler, fate = () => "whole") {
 export const exchangeWith = (server, fate) => carrier(syncHandler({ memoryFor: () => server }), fate);
 
 /** Exchanges in turn until everybody has everything. */
-export async function settle(devices, exchange) {
-  for (let round = 0; round < 3; round += 1) for (const device of devices) await syncMemory(device, { exchange });
+export async function settle(devices, options) {
+  for (let round = 0; round < 3; round += 1) for (const device of devices) await syncMemory(device, options);
 }
 
 /** What a store has, without what is each store's own: positions, ids by position, tokens. */

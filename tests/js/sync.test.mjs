@@ -1,4 +1,5 @@
 // Exchanging with another store, rule by rule.
+/* global Request */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -39,18 +40,18 @@ test("what was said apart stands side by side everywhere, and the path that was 
   const { one, two, exchange, all, devices } = await three();
   await one.conversations.create({ id: "c" });
   await one.append("c", user("Question", "q"));
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   await one.append("c", [user("From one", "x")]);
   await new Promise((resolve) => setTimeout(resolve, 5));
   await two.append("c", [user("From two", "y")]);
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   for (const memory of all) {
     assert.deepEqual(await said(memory, "c"), ["Question", "From two"]);
     assert.deepEqual((await said(memory, "c", { all: true })).sort(), ["From one", "From two", "Question"]);
   }
   await new Promise((resolve) => setTimeout(resolve, 5));
   await one.setActiveLeaf("c", "x");
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   for (const memory of all) assert.deepEqual(await said(memory, "c"), ["Question", "From one"]);
 });
 
@@ -61,7 +62,7 @@ test("conversations of one id that were made apart become one", async () => {
     await memory.append("home", user(`Hello ${index}`));
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   for (const memory of all) {
     assert.deepEqual((await said(memory, "home", { all: true })).sort(), ["Hello 0", "Hello 1"]);
     const { title, createdAt } = await memory.conversations.get("home");
@@ -69,20 +70,20 @@ test("conversations of one id that were made apart become one", async () => {
   }
   // Erased under the time that one device alone knew, it goes everywhere.
   await two.conversations.delete("home");
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   for (const memory of all) assert.deepEqual((await memory.conversations.list()).items, []);
 });
 
 test("messages with one id and other contents are two messages; a removal takes the one that was meant", async () => {
   const { one, two, exchange, all, devices } = await three();
   await one.conversations.create({ id: "c" });
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   await one.append("c", user("Of one", "1"));
   await two.append("c", user("Of two", "1"));
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   for (const memory of all) assert.deepEqual((await said(memory, "c", { all: true })).sort(), ["Of one", "Of two"]);
   await two.remove("c", "1");
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   for (const memory of all) assert.deepEqual(await said(memory, "c", { all: true }), ["Of one"]);
 });
 
@@ -92,14 +93,14 @@ test("a removed message and an erased conversation return from no device", async
     await one.conversations.create({ id });
     await one.append(id, [user(`Keep ${id}`), user(`Secret of ${id}`), user(`Behind ${id}`)]);
   }
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   await one.remove("c", "seq:2");
   await one.conversations.delete("d");
   // It does not know yet, and goes on.
   const [, removed] = await two.conversations.tree("c");
   await two.append("c", user("Answer"), { parentId: removed.id });
   await two.append("d", user("More of d"));
-  await settle([two, one], exchange);
+  await settle([two, one], { exchange });
   for (const memory of all) {
     assert.deepEqual((await said(memory, "c", { all: true })).sort(), ["Answer", "Behind c", "Keep c"]);
     assert.equal((await memory.conversations.list()).items.length, 1);
@@ -111,11 +112,11 @@ test("everything erased on one device is erased everywhere, and what is written 
   const { one, two, exchange, all, devices } = await three();
   await one.conversations.create({ id: "c" });
   await one.append("c", user("Before"));
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   await one.erase({ user: true });
   await one.conversations.create({ id: "d" });
   await one.append("d", user("After"));
-  await settle([two, one], exchange);
+  await settle([two, one], { exchange });
   for (const memory of all) {
     const { items } = await memory.conversations.list();
     assert.deepEqual(items.map(({ id }) => id), ["d"]);
@@ -124,7 +125,7 @@ test("everything erased on one device is erased everywhere, and what is written 
   // A device that was never there before keeps what it has.
   const late = await openStore();
   await late.conversations.create({ id: "e" });
-  await settle([late, one], exchange);
+  await settle([late, one], { exchange });
   assert.deepEqual((await one.conversations.list()).items.map(({ id }) => id).sort(), ["d", "e"]);
 });
 
@@ -137,20 +138,20 @@ test("what is local-only, a temporary chat and what is still arriving stay where
   await one.append("c", user("Private", "p"), { localOnly: true });
   await one.append("c", user("Open again", "o2"));
   const stream = await one.stream("c", { role: "assistant", content: "Arri" });
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   for (const memory of [two, server]) {
     assert.deepEqual((await memory.conversations.list()).items.map(({ id }) => id), ["c"]);
     assert.deepEqual(await said(memory, "c"), ["Open", "Open again"]);
   }
   stream.write("ving");
   await stream.complete();
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   assert.deepEqual(await said(two, "c"), ["Open", "Open again", "Arriving"]);
   assert.deepEqual(await said(one, "c"), ["Open", "Private", "Open again", "Arriving"]);
   // From then on it is temporary: what is said goes nowhere, that it is so does.
   await one.conversations.update("c", { remember: false });
   await one.append("c", user("Not for others"));
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   assert.equal((await two.conversations.get("c")).remember, false);
   assert.ok(!(await said(server, "c", { all: true })).includes("Not for others"));
 });
@@ -178,14 +179,14 @@ test("a device whose cursor is lost, and a server that was set up anew, cost tim
   const { one, two, server, exchange, devices } = await three();
   await one.conversations.create({ id: "c" });
   await one.append("c", [user("One"), user("Two")]);
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   const before = await normalForm(one);
   await one.changes.save("server", { store: "?", generation: 0, ours: {}, theirs: {}, erasedOurs: 0, erasedTheirs: 0 });
-  await settle(devices, exchange);
+  await settle(devices, { exchange });
   assert.deepEqual(await normalForm(one), before);
   assert.deepEqual(await normalForm(server), before);
   const anew = await openStore();
-  await settle(devices, exchangeWith(anew));
+  await settle(devices, { exchange: exchangeWith(anew) });
   for (const memory of [one, two, anew]) assert.deepEqual(await normalForm(memory), before);
 });
 

@@ -1,0 +1,195 @@
+/** A device's exchange with the other devices through a log that the server cannot read. */
+
+import type { Changes } from "../../changes.js";
+import { MemoryError, aborted, toMemoryError } from "../../errors.js";
+import type { ConversationHead, StoreState } from "../../types/sync.js";
+import type { ExchangeFunction, SyncProgress } from "./exchange.js";
+import { readUnlessGone } from "./handler.js";
+import { START, chained, openBatch, sealBatch, type Batch } from "./log-seal.js";
+import { MESSAGE_BYTES, PROTOCOL, errorOf, type Failure } from "./protocol.js";
+import { fromBase64, toBase64, type LogAnswers, type LogQuestion } from "./sealed-log.js";
+
+/** What is kept about a log. */
+interface Kept {
+  /** Entries that were read, and their hash. */
+  position: number;
+  chain: string;
+  /** Versions of our conversations that are in the log, by mark. */
+  ours: Record<string, string>;
+  erased: number;
+  generation: number;
+}
+
+/** Pieces of one batch that are ours, with what is seen once it is in the log. */
+interface Outgoing {
+  pieces: object[];
+  seen: [mark: string, version: string][];
+  messages: number;
+  bytes: number;
+}
+
+/** Others were faster so many times. */
+const TRIES = 50;
+
+/** One exchange. */
+export class SealedExchange {
+  readonly progress: SyncProgress = { sent: { conversations: 0, messages: 0 }, received: { conversations: 0, messages: 0 } };
+  readonly #changes: Changes;
+  readonly #peer: string;
+  readonly #key: CryptoKey;
+  readonly #send: ExchangeFunction;
+  readonly #signal: AbortSignal;
+  readonly #onProgress: (progress: SyncProgress) => void;
+  #own!: StoreState;
+  #kept: Kept = { position: 0, chain: START, ours: {}, erased: 0, generation: 0 };
+
+  constructor(changes: Changes, options: { peer: string; key: CryptoKey; send: ExchangeFunction; signal: AbortSignal; onProgress: (progress: SyncProgress) => void }) {
+    this.#changes = changes;
+    this.#peer = options.peer;
+    this.#key = options.key;
+    this.#send = options.send;
+    this.#signal = options.signal;
+    this.#onProgress = options.onProgress;
+  }
+
+  async run(): Promise<void> {
+    this.#own = await this.#changes.state();
+    this.#kept = ((await this.#changes.load(this.#peer)) as Kept | null) ?? this.#kept;
+    await this.#read();
+    await this.#write();
+    await this.#keep();
+  }
+
+  /** Takes what is new in the log. */
+  async #read(): Promise<void> {
+    // What was written before everything was erased is of no use to anybody.
+    const generation = await this.#newestGeneration();
+    if (await this.#changes.follow(generation)) this.#begin(generation);
+    this.#own = await this.#changes.state();
+    for await (const { batch, at, chain } of this.#entries()) {
+      if (batch.generation >= this.#own.generation && batch.store !== this.#own.store) await this.#takeAll(batch);
+      this.#kept = { ...this.#kept, position: at + 1, chain };
+      this.#onProgress(this.progress);
+    }
+    await this.#keep();
+    this.#own = await this.#changes.state();
+  }
+
+  #begin(generation: number): void {
+    this.#kept = { ...this.#kept, ours: {}, erased: 0, generation };
+  }
+
+  async #newestGeneration(): Promise<number> {
+    let newest = this.#own.generation;
+    for await (const { batch } of this.#entries()) newest = Math.max(newest, batch.generation);
+    return newest;
+  }
+
+  async #takeAll({ pieces }: Batch): Promise<void> {
+    const { ours } = this.#kept;
+    for (const piece of pieces) {
+      const { mark, before, after } = await this.#changes.take(piece);
+      // What came of a piece alone is in the log.
+      if (mark !== null && after !== null && before === (ours[mark] ?? null)) ours[mark] = after;
+      if (!("id" in piece)) continue;
+      this.progress.received.conversations += 1;
+      this.progress.received.messages += (piece as unknown as { messages: unknown[] }).messages.length;
+    }
+  }
+
+  /** The entries that were not read yet, opened; each must be there, where and as it was written. */
+  async *#entries(): AsyncGenerator<{ batch: Batch; at: number; chain: string }> {
+    let { position: at, chain } = this.#kept;
+    for (;;) {
+      const { entries, length } = await this.#ask({ throughline: PROTOCOL, op: "read", from: at });
+      if (length < at) throw cutLog();
+      if (entries.length === 0) return;
+      for (const text of entries) {
+        const entry = fromBase64(text);
+        const batch = await openBatch(this.#key, entry, at, chain);
+        if (batch === null) throw at === 0 ? wrongKey() : cutLog();
+        chain = await chained(chain, entry);
+        yield { batch, at, chain };
+        at += 1;
+      }
+      if (at >= length) return;
+    }
+  }
+
+  /** Adds what is new here; where another device was faster, its entry is read first. */
+  async #write(): Promise<void> {
+    for (let tries = 0; ; ) {
+      const outgoing = await this.#gather();
+      if (outgoing === null) return;
+      const { position, chain } = this.#kept;
+      const batch: Batch = { store: this.#own.store, generation: this.#own.generation, pieces: outgoing.pieces };
+      const entry = await sealBatch(this.#key, batch, position, chain);
+      const { appended } = await this.#ask({ throughline: PROTOCOL, op: "append", at: position, entry: toBase64(entry) });
+      if (!appended) {
+        if (++tries >= TRIES) throw new MemoryError("storage_conflict", "Other devices kept writing to the log; call again.");
+        await this.#read();
+        continue;
+      }
+      this.#kept = { ...this.#kept, position: position + 1, chain: await chained(chain, entry), erased: this.#own.erased, generation: batch.generation };
+      for (const [mark, version] of outgoing.seen) this.#kept.ours[mark] = version;
+      this.progress.sent.conversations += outgoing.seen.length;
+      this.progress.sent.messages += outgoing.messages;
+      this.#onProgress(this.progress);
+      await this.#keep();
+    }
+  }
+
+  /** The next batch; `null`: nothing is new. */
+  async #gather(): Promise<Outgoing | null> {
+    const out: Outgoing = { pieces: [], seen: [], messages: 0, bytes: 0 };
+    if (this.#own.erased !== this.#kept.erased || this.#own.generation !== this.#kept.generation) {
+      out.pieces.push((await this.#changes.read(null, null)).piece as object);
+    }
+    for (const head of this.#own.heads) {
+      if (out.bytes >= MESSAGE_BYTES) break;
+      await this.#gatherOne(head, out);
+    }
+    return out.pieces.length === 0 ? null : out;
+  }
+
+  async #gatherOne([id, mark, version, remember]: ConversationHead, out: Outgoing): Promise<void> {
+    let since = this.#kept.ours[mark] ?? null;
+    if ((since === null && !remember) || since === version) return;
+    for (let more = true; more && out.bytes < MESSAGE_BYTES; ) {
+      const next = await readUnlessGone(this.#changes, id, since);
+      if (next === null || next.version === since || next.piece === null) return;
+      since = next.version as string;
+      out.pieces.push(next.piece);
+      out.seen.push([mark, since]);
+      out.messages += next.count ?? 0;
+      out.bytes += JSON.stringify(next.piece).length;
+      more = next.more ?? false;
+    }
+  }
+
+  #keep(): Promise<void> {
+    return this.#changes.save(this.#peer, this.#kept);
+  }
+
+  async #ask<Op extends keyof LogAnswers>(question: Extract<LogQuestion, { op: Op }>): Promise<LogAnswers[Op]> {
+    const signal = this.#signal;
+    if (signal.aborted) throw aborted(signal);
+    let answer: LogAnswers[Op] | Failure;
+    try {
+      answer = JSON.parse(await this.#send(JSON.stringify(question), { signal })) as typeof answer;
+    } catch (error) {
+      if (signal.aborted) throw aborted(signal);
+      throw toMemoryError(error, "exchange_failed", "The other side of the exchange could not be reached, or its answer is no JSON.");
+    }
+    if ("error" in answer) throw errorOf(answer);
+    return answer;
+  }
+}
+
+function cutLog(): MemoryError {
+  return new MemoryError("storage_corrupt", "The server's log is not the one that was read before: entries are missing, changed or in another order. Nothing of it was taken.");
+}
+
+function wrongKey(): MemoryError {
+  return new MemoryError("storage_key_wrong", "The log was sealed with another key.");
+}
