@@ -79,6 +79,7 @@ async function testBrowser() {
   await build();
   await ensureAdapterLibraries();
   await ensureDocsPackages();
+  await setUpPostgres();
   await rustInBrowser(driver);
   // Once, before the tests that serve it: those that run beside each other would bundle it under each other's feet.
   await bundleDemo();
