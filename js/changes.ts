@@ -19,7 +19,7 @@ export class Changes {
     return (await this.#call({ step: "state", name: crypto.randomUUID() }, true, options)) as StoreState;
   }
 
-  /** What is new in a conversation since a version; of no conversation: which were erased. */
+  /** What is new in a conversation since a version; of no conversation: which were erased; since `facts.0`: facts. */
   async read(conversationId: string | null, since: string | null, options: CallOptions = {}): Promise<ReadChanges> {
     return (await this.#call({ step: "read", conversationId, since }, true, options)) as ReadChanges;
   }

@@ -534,6 +534,9 @@ pub struct FactRecord {
     pub created_at: f64,
     /// Milliseconds since 1970.
     pub updated_at: f64,
+    /// Its name among stores that exchange, where it was first written in another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 impl FromFields for FactRecord {
@@ -557,6 +560,7 @@ impl FromFields for FactRecord {
             last_accessed_at: fields.take("lastAccessedAt"),
             created_at: fields.take("createdAt"),
             updated_at: fields.take("updatedAt"),
+            origin: fields.take("origin"),
         }
     }
 }

@@ -42,6 +42,7 @@ fn fact(number: u32, text: &str, key: Option<&str>, trust: Trust) -> FactRecord 
         expires_at: None,
         access_count: 3,
         last_accessed_at: None,
+        origin: None,
         created_at: 1.0,
         updated_at: 1.0,
     }

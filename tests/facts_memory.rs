@@ -48,6 +48,7 @@ fn fact(number: u32, text: &str) -> FactRecord {
         expires_at: None,
         access_count: 0,
         last_accessed_at: None,
+        origin: None,
         created_at: 1.0,
         updated_at: 1.0,
     }

@@ -141,16 +141,17 @@ export interface MemoryEvents {
   compaction: { conversationId: string; version: number; summarizedUntilSeq: number; tokens: number } & Remote;
   /**
    * A conversation was made (`created`), its title, project or `remember` changed (`updated`), or its active path
-   * (`turned`), a note was written or taken away (`noted`), a session got its episode (`episode`).
+   * (`turned`), a note was written or taken away (`noted`), a session got its episode (`episode`), another store's changes
+   * came in (`synced`).
    */
   conversation: { conversationId: string; state: "created" | "updated" | "turned" | "noted" | "episode" | "synced" } & Remote;
   /**
-   * A fact was added, changed, proposed, refused or removed; an agreement was made or ended (`OPT_IN`, `OPT_OUT`); a check found
+   * A fact was added, changed, proposed, refused or removed; an agreement was made or ended (`OPT_IN`, `OPT_OUT`); facts of another store came in (`SYNC`, without an id); a check found
    * something (`FINDING`, with its `kind`, see `FactFinding`).
    */
   fact: (
     | {
-        operation: "ADD" | "UPDATE" | "DELETE" | "FORGET" | "ERASE" | "REJECT" | "REVIEW" | "OPT_IN" | "OPT_OUT";
+        operation: "ADD" | "UPDATE" | "DELETE" | "FORGET" | "ERASE" | "REJECT" | "REVIEW" | "OPT_IN" | "OPT_OUT" | "SYNC";
         factId: string | null;
         kind?: undefined;
       }

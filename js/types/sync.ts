@@ -11,6 +11,8 @@ export interface StoreState {
   generation: number;
   /** Marks of erased conversations. */
   erased: number;
+  /** A digest of the facts that may be exchanged: the same where they are the same. */
+  facts: string;
   /** All conversations that may be exchanged, those before that others are a part of. */
   heads: ConversationHead[];
 }

@@ -62,6 +62,7 @@ mod streaming;
 mod summary_work;
 mod sync;
 mod sync_conversation;
+mod sync_facts;
 mod sync_merge;
 mod topics;
 mod tree;

@@ -147,7 +147,11 @@ impl Engine {
             SyncStep::State => self.sync_state(request.name).await,
             SyncStep::Read => match &request.conversation_id {
                 Some(id) => self.read_conversation_piece(id, request.since.as_deref()).await,
-                None => self.read_erased_piece().await,
+                // Behind so many facts.
+                None => match request.since.as_deref().and_then(|since| since.strip_prefix("facts.")?.parse().ok()) {
+                    Some(behind) => self.read_facts_piece(behind).await,
+                    None => self.read_erased_piece().await,
+                },
             },
             SyncStep::Take => self.take_piece(request.piece).await,
             SyncStep::Load => {
@@ -231,6 +235,7 @@ impl Engine {
             "generation": own.generation,
             "version": format!("{stamp:016x}.{erased}.{}", own.generation),
             "erased": erased,
+            "facts": self.digest_of_facts(&own).await?,
             "heads": heads.into_iter().map(|(_, _, head)| head).collect::<Vec<Value>>(),
         }))
     }
@@ -246,9 +251,11 @@ impl Engine {
     }
 
     async fn take_piece(&self, piece: Value) -> Result<Value> {
-        let is_erased = piece.get("erased").is_some();
-        let taken = if is_erased {
+        let taken = if piece.get("erased").is_some() {
             self.take_erased(read_piece(piece)?).await?;
+            Taken::default()
+        } else if piece.get("facts").is_some() {
+            self.take_facts_piece(read_piece(piece)?).await?;
             Taken::default()
         } else {
             let piece: ConversationPiece = read_piece(piece)?;

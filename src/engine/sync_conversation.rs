@@ -5,7 +5,7 @@
 //! as if they were not there, and what follows them follows what they follow.
 
 use super::Engine;
-use super::append::{REMOVED_PREFIX, is_given_id};
+use super::message_ids::{REMOVED_PREFIX, given_id, is_given_id, put_id, removed_id};
 use super::state::Conversation;
 use super::stored::{Stored, decode};
 use super::sync::SyncRecord;
@@ -61,15 +61,18 @@ impl std::fmt::Display for Position {
     }
 }
 
-/// Under which name a message that was stored here first is known everywhere, where it has no id of its own.
-pub(super) fn born_name(store: &str, born: u32, seq: Seq) -> String {
-    format!("{store}.{born}.{seq}")
+/// The ids under which a message of this name may be here.
+pub(super) fn ids_of_name(own: &SyncRecord, born: u32, name: &str) -> Vec<String> {
+    let Some((id, _)) = name.rsplit_once('~') else { return Vec::new() };
+    let prefix = format!("{}.{born}.", own.name);
+    let born_here = id.strip_prefix(&prefix).and_then(|seq| seq.parse().ok()).map(given_id);
+    born_here.into_iter().chain([id.to_owned(), name.to_owned()]).collect()
 }
 
 /// A message's name among all stores, from its id here.
 pub(super) fn name_of(own: &SyncRecord, born: u32, seq: Seq, id: &str, content_hash: &str) -> String {
     if is_given_id(id, seq) {
-        return format!("{}~{content_hash}", born_name(&own.name, born, seq));
+        return format!("{}.{born}.{seq}~{content_hash}", own.name);
     }
     // One that was given its content's hash because its id was taken.
     if id.strip_suffix(content_hash).is_some_and(|rest| rest.ends_with('~')) {
@@ -206,11 +209,10 @@ impl Engine {
     pub(super) async fn removal_marks(&self, id: &str) -> Result<Vec<(String, Seq)>> {
         let mut marks = Vec::new();
         for (key, record) in self.scan(Query::between(Store::MessageIds, key![id], REMOVED_PREFIX, "removed;")).await? {
-            let located = decode::<MessageIdRecord>(Store::MessageIds, &record);
+            let Some(KeyPart::Text(mark)) = key.0.into_iter().nth(1) else { continue };
+            let located = self.read_located(id, &mark, &record).await?;
             // A message of the app's own may be called so too.
-            if let (Some(KeyPart::Text(mark)), Ok(located)) = (key.0.into_iter().nth(1), located)
-                && located.content_hash.is_empty()
-            {
+            if located.content_hash.is_empty() {
                 marks.push((mark, located.seq));
             }
         }
@@ -306,7 +308,7 @@ impl Engine {
         }
         for (message, parent_seq) in removed {
             let name = name_of(&own, born, message.seq, &message.id, &message.content_hash);
-            put_mark(id, super::append::removed_id(&name), *parent_seq, commit)?;
+            put_mark(id, removed_id(&name), *parent_seq, commit)?;
         }
         Ok(())
     }
@@ -314,9 +316,7 @@ impl Engine {
 
 /// Adds the mark of a removed message to a transaction.
 pub(super) fn put_mark(id: &str, mark: String, seq: Seq, commit: &mut crate::ports::Commit) -> Result<()> {
-    let gone = MessageIdRecord { seq, content_hash: String::new() };
-    commit.puts.push((Store::MessageIds, key![id, mark.as_str()], super::stored::encode_plain(&gone)?));
-    Ok(())
+    put_id(id, &mark, &MessageIdRecord { seq, content_hash: String::new() }, commit)
 }
 
 /// When title, project and `remember` were last set.

@@ -6,15 +6,16 @@
 //! time, the longer path, and then the greater name. Two conversations of one id that were made apart become one.
 
 use super::Engine;
-use super::append::{given_id, is_titling, removed_id};
+use super::append::is_titling;
 use super::conversations::{NewConversation, WRITE_TRIES, not_erased, overtaken, title_from};
 use super::event::Event;
+use super::message_ids::{put_id, removed_id};
 use super::projects::forget_project;
 use super::restored_conversation::BackupMessage;
 use super::state::Conversation;
-use super::stored::{Stored, content_hash, encode, encode_plain};
+use super::stored::{Stored, content_hash, encode};
 use super::sync::{SyncRecord, Taken, mark_of, unusable};
-use super::sync_conversation::{Position, born_name, name_of, put_mark, settings_at};
+use super::sync_conversation::{Position, ids_of_name, name_of, put_mark, settings_at};
 use crate::error::{Code, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
@@ -152,12 +153,8 @@ struct Added {
 }
 
 impl Places {
-    /// The ids under which a message of this name may be here.
     fn ids_of(&self, name: &str) -> Vec<String> {
-        let Some((id, _)) = name.rsplit_once('~') else { return Vec::new() };
-        let own = born_name(&self.own.name, self.born, 0);
-        let born_here = id.strip_prefix(own.trim_end_matches('0')).and_then(|seq| seq.parse().ok()).map(given_id);
-        born_here.into_iter().chain([id.to_owned(), name.to_owned()]).collect()
+        ids_of_name(&self.own, self.born, name)
     }
 
     /// A message that is here.
@@ -475,7 +472,7 @@ impl Engine {
             record.tokens += u64::from(message.tokens);
             let located = MessageIdRecord { seq: message.seq, content_hash: message.content_hash.clone() };
             commit.puts.push((Store::Messages, key![id, message.seq], encode(message)?));
-            commit.puts.push((Store::MessageIds, key![id, message.id.as_str()], encode_plain(&located)?));
+            put_id(id, &message.id, &located, commit)?;
         }
         Ok(())
     }
@@ -563,8 +560,8 @@ impl Engine {
         let mut wanted: Vec<&str> = marks.iter().map(|one| one.mark.as_str()).collect();
         sorting::sort(&mut wanted);
         for (key, record) in self.scan(Query::prefix(Store::MessageIds, key![id])).await? {
-            let located = super::stored::decode::<MessageIdRecord>(Store::MessageIds, &record);
-            if let (Some(crate::ports::KeyPart::Text(message_id)), Ok(located)) = (key.0.into_iter().nth(1), located) {
+            if let Some(crate::ports::KeyPart::Text(message_id)) = key.0.into_iter().nth(1) {
+                let located = self.read_located(id, &message_id, &record).await?;
                 let name = name_of(&places.own, places.born, located.seq, &message_id, &located.content_hash);
                 if !located.content_hash.is_empty() && wanted.binary_search(&removed_id(&name).as_str()).is_ok() {
                     found.push(message_id);

@@ -364,6 +364,7 @@ fn add(draft: &mut Draft<'_>, candidate: &Candidate, replaced: Option<FactRecord
         last_accessed_at: old.and_then(|old| old.last_accessed_at),
         created_at: draft.now_ms(),
         updated_at: draft.now_ms(),
+        origin: None,
     };
     if let Some(old) = old
         && (!waits || old.status == FactStatus::Proposed)

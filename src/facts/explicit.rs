@@ -289,6 +289,7 @@ fn tombstone(fact: &FactRecord, kind: &str, now_ms: f64) -> FactRecord {
         last_accessed_at: None,
         created_at: fact.created_at,
         updated_at: now_ms,
+        origin: fact.origin.clone(),
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn new_record(write: &FactWrite, now_ms: f64) -> Result<FactRecord> {
         last_accessed_at: None,
         created_at: now_ms,
         updated_at: now_ms,
+        origin: None,
     })
 }
 

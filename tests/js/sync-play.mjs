@@ -17,6 +17,17 @@ class Truth {
   gone = new Set();
   /** Ids of conversations that were erased at some time, somewhere: what was said in them may be gone. */
   erased = new Set();
+  /** Texts of facts that were forgotten or erased. */
+  forgotten = new Set();
+
+  /** Those that were written more than once: a later one may stay. */
+  again = new Set();
+
+  /** The text of a new fact: two of them have little in common. */
+  fact() {
+    this.#said += 1;
+    return `Likes thing${this.#said}`;
+  }
 
   text(conversationId) {
     this.#said += 1;
@@ -66,6 +77,8 @@ export async function play(seed, connect) {
 async function judge(everybody, truth) {
   const [first, ...others] = await Promise.all(everybody.map(normalForm));
   for (const other of others) assert.deepEqual(other, first);
+  const remembered = new Set(first.facts.map((line) => line.split(" (")[0]));
+  for (const text of truth.forgotten) assert.ok(truth.again.has(text) || !remembered.has(text), `${text} was forgotten and is back`);
   const there = new Set(first.conversations.flatMap(({ messages }) => messages.map((line) => line.split(" > ")[1].split(" ")[0])));
   for (const [text, conversationId] of truth.said) {
     if (truth.gone.has(text)) assert.ok(!there.has(text), `${text} of ${conversationId} was erased and is back`);
@@ -75,6 +88,7 @@ async function judge(everybody, truth) {
 
 /** One step at one store; answers what it was. */
 async function work({ memory, name, pick, below, truth }) {
+  if (below(6) === 0) return `${name} ${await learn({ memory, pick, below, truth })}`;
   const { items } = await memory.conversations.list({ limit: 100 });
   if (items.length === 0 || below(9) === 0) return create({ memory, name, pick, below });
   const { id } = pick(items);
@@ -92,6 +106,30 @@ async function create({ memory, name, pick, below }) {
   const id = below(3) === 0 ? pick(["home", "work"]) : `chat${below(1_000_000)}`;
   const made = await memory.conversations.create({ id }).catch((error) => error);
   return `${name} makes ${id}${made instanceof Error ? " (there)" : ""}`;
+}
+
+/** A fact is written, changed, forgotten or erased. */
+async function learn({ memory, pick, below, truth }) {
+  const known = await memory.facts.list();
+  const step = known.length === 0 ? "add" : pick(["add", "add", "add", "update", "forget", "erase"]);
+  const { id, fact } = known.length === 0 ? {} : pick(known);
+  if (step === "add") {
+    // Some say what was said before, and some are about what another one is about.
+    const isAgain = below(4) === 0 && known.length > 0;
+    const text = isAgain ? fact : truth.fact();
+    if (isAgain) truth.again.add(text);
+    await memory.facts.add({ fact: text, ...(below(2) === 0 ? { key: pick(["stack", "city"]) } : {}) });
+    return `adds ${text}`;
+  }
+  if (step === "update") {
+    const change = below(2) === 0 ? { fact: truth.fact() } : { pinned: below(2) === 0 };
+    await memory.facts.update(id, change);
+    return `changes ${fact}: ${JSON.stringify(change)}`;
+  }
+  if (step === "forget") await memory.facts.forget(id);
+  else await memory.erase({ factId: id });
+  truth.forgotten.add(fact);
+  return `${step}s ${fact}`;
 }
 
 const DOING = {

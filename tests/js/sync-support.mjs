@@ -35,7 +35,14 @@ export async function settle(devices, options) {
 export async function normalForm(memory) {
   const { items } = await memory.conversations.list({ limit: 1_000 });
   const forms = await Promise.all(items.map((conversation) => conversationForm(memory, conversation)));
-  return { conversations: forms.sort((one, other) => (one.id < other.id ? -1 : 1)) };
+  return { conversations: forms.sort((one, other) => (one.id < other.id ? -1 : 1)), facts: await factsForm(memory) };
+}
+
+async function factsForm(memory) {
+  const lists = await Promise.all(["active", "proposed", "superseded", "deleted"].map((status) => memory.facts.list({ status })));
+  const facts = lists.flat();
+  const texts = new Map(facts.map(({ id, fact }) => [id, fact]));
+  return facts.map(({ fact, key, status, pinned, supersedes }) => `${fact} (${key}, ${status}, ${pinned}) > ${texts.get(supersedes) ?? "-"}`).sort();
 }
 
 async function conversationForm(memory, { id, title, projectId, remember, createdAt }) {

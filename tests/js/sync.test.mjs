@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isMemoryError } from "throughline";
 import { syncHandler, syncMemory } from "throughline/sync";
+import { scriptedModel } from "throughline/testing";
 import { exchangeWith, normalForm, openStore, settle } from "./sync-support.mjs";
 
 const said = async (memory, id, options) => (await memory.history(id, options)).map(({ content }) => content);
@@ -156,6 +157,55 @@ test("what is local-only, a temporary chat and what is still arriving stay where
   assert.ok(!(await said(server, "c", { all: true })).includes("Not for others"));
 });
 
+test("facts: under one key the later stays in use and the other in its chain; what was forgotten, or shown by what was erased, returns from nowhere", async () => {
+  const quote = "I live in Bremen";
+  const learning = scriptedModel({
+    extract: ({ messages }) => ({
+      facts: messages.some(({ content }) => content.includes(quote)) ? [{ subject: "user", category: "identity", fact: quote, quote, seq: 1, confidence: 0.9, type: "statement" }] : [],
+    }),
+    judge: ({ messages }) => ({ operations: [{ candidate: /"(c\d+)"/.exec(messages[0].content)?.[1], operation: "ADD" }] }),
+  });
+  const one = await openStore({ languageModel: learning, policy: { facts: { batchMessages: 1 } } });
+  const [two, server] = [await openStore(), await openStore()];
+  const [devices, all, options] = [[one, two], [one, two, server], { exchange: exchangeWith(server) }];
+  await one.facts.add({ fact: "Works with Rust", key: "stack", pinned: true });
+  const later = () => new Promise((resolve) => setTimeout(resolve, 5));
+  await later();
+  await two.facts.add({ fact: "Works with Zig", key: "stack" });
+  await two.facts.add({ fact: "Plays the cello" });
+  await one.facts.add({ fact: "Plays the cello" });
+  await one.facts.add({ fact: "Only here", localOnly: true });
+  await settle(devices, options);
+  for (const memory of all) {
+    const facts = (await memory.facts.list()).filter(({ localOnly }) => !localOnly);
+    assert.deepEqual(facts.map(({ fact }) => fact).sort(), ["Plays the cello", "Works with Zig"]);
+    const [zig] = facts.filter(({ key }) => key === "stack");
+    assert.equal((await memory.facts.get(zig.supersedes)).fact, "Works with Rust");
+  }
+  // Nothing more to say, though one side has a fact that the other may not have.
+  options.exchange.messages = 0;
+  await settle(devices, options);
+  assert.equal(options.exchange.messages, 6);
+  const idOf = async (memory, text) => (await memory.facts.list()).find(({ fact }) => fact === text)?.id;
+  await two.facts.forget(await idOf(two, "Plays the cello"));
+  await later();
+  await one.facts.update(await idOf(one, "Works with Zig"), { fact: "Works with Rust and Zig" });
+  await settle(devices, options);
+  for (const memory of all) assert.deepEqual((await memory.facts.list()).filter(({ localOnly }) => !localOnly).map(({ fact }) => fact), ["Works with Rust and Zig"]);
+
+  await one.conversations.create({ id: "c" });
+  await one.append("c", [user(`${quote}.`, "said")]);
+  await one.settled();
+  await settle(devices, options);
+  for (const memory of all) {
+    const { source } = await memory.facts.get(await idOf(memory, quote));
+    assert.deepEqual([source.conversationId, source.seq, source.quote], ["c", 1, quote]);
+  }
+  await two.remove("c", (await two.conversations.tree("c"))[0].id);
+  await settle([one, two], options);
+  for (const memory of all) assert.equal(await idOf(memory, quote), undefined);
+});
+
 test("a conversation of many pieces, cut anywhere, comes over once and stays a line", async () => {
   const { one, two, server } = await three();
   await one.conversations.create({ id: "c" });
@@ -181,7 +231,7 @@ test("a device whose cursor is lost, and a server that was set up anew, cost tim
   await one.append("c", [user("One"), user("Two")]);
   await settle(devices, { exchange });
   const before = await normalForm(one);
-  await one.changes.save("server", { store: "?", generation: 0, ours: {}, theirs: {}, erasedOurs: 0, erasedTheirs: 0 });
+  await one.changes.save("server", { store: "?", generation: 0, ours: {}, theirs: {}, erasedOurs: 0, erasedTheirs: 0, factsOurs: "", factsTheirs: "" });
   await settle(devices, { exchange });
   assert.deepEqual(await normalForm(one), before);
   assert.deepEqual(await normalForm(server), before);

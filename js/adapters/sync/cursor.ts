@@ -12,6 +12,8 @@ interface Kept {
   theirs: Record<string, string>;
   erasedOurs: number;
   erasedTheirs: number;
+  factsOurs: string;
+  factsTheirs: string;
 }
 
 /** A cursor. What it says less than is true costs time and no more: every piece can be taken again. */
@@ -26,6 +28,9 @@ export class Cursor {
   /** Marks of erased conversations that the peer has seen, and that we have. */
   erasedOurs = 0;
   erasedTheirs = 0;
+  /** Digests of the facts on both sides after the last exchange; they differ where one side may not have some. */
+  factsOurs = "";
+  factsTheirs = "";
   readonly #changes: Changes;
   readonly #peer: string;
   #keptAt = 0;
@@ -42,13 +47,13 @@ export class Cursor {
     if (kept === null) return cursor;
     cursor.ours = new Map(Object.entries(kept.ours));
     cursor.theirs = new Map(Object.entries(kept.theirs));
-    const { store, generation, erasedOurs, erasedTheirs } = kept;
-    return Object.assign(cursor, { store, generation, erasedOurs, erasedTheirs });
+    const { store, generation, erasedOurs, erasedTheirs, factsOurs, factsTheirs } = kept;
+    return Object.assign(cursor, { store, generation, erasedOurs, erasedTheirs, factsOurs, factsTheirs });
   }
 
   /** Begins anew with a store that was not met before, or from which everything was erased. */
   reset(store: string, generation: number): void {
-    Object.assign(this, { store, generation, ours: new Map(), theirs: new Map(), erasedOurs: 0, erasedTheirs: 0 });
+    Object.assign(this, { store, generation, ours: new Map(), theirs: new Map(), erasedOurs: 0, erasedTheirs: 0, factsOurs: "", factsTheirs: "" });
   }
 
   /** Keeps it; without `now` only where it was not kept for a while. */
@@ -56,8 +61,10 @@ export class Cursor {
     const time = Date.now();
     if (!now && time - this.#keptAt < KEEP_MS) return;
     this.#keptAt = time;
-    const { store, generation, erasedOurs, erasedTheirs } = this;
-    const kept: Kept = { store, generation, ours: Object.fromEntries(this.ours), theirs: Object.fromEntries(this.theirs), erasedOurs, erasedTheirs };
+    const { store, generation, erasedOurs, erasedTheirs, factsOurs, factsTheirs } = this;
+    const kept: Kept = {
+      store, generation, ours: Object.fromEntries(this.ours), theirs: Object.fromEntries(this.theirs), erasedOurs, erasedTheirs, factsOurs, factsTheirs,
+    };
     await this.#changes.save(this.#peer, kept);
   }
 }

@@ -21,6 +21,8 @@ export interface SyncProgress {
 /** Conversations that are asked for at once. */
 const WANTED_AT_ONCE = 100;
 const PIECES_AT_ONCE = 100;
+/** Where reading facts begins. */
+export const FIRST_FACTS = "facts.0";
 
 /** Everything was erased on the other side, or a store was exchanged for another: begin anew. */
 export class BeginAnew extends Error {}
@@ -59,6 +61,28 @@ export class Exchange {
     await this.#erasures(theirs);
     await this.#give();
     await this.#take();
+    await this.#facts(theirs);
+  }
+
+  /** Facts come last: the messages that show them are there then. */
+  async #facts(theirs: StateAnswer): Promise<void> {
+    const cursor = this.#cursor;
+    const { facts } = await this.#changes.state();
+    if (facts === theirs.facts || (facts === cursor.factsOurs && theirs.facts === cursor.factsTheirs)) return;
+    for (let since: string | null = FIRST_FACTS; since !== null; ) {
+      const { piece, version, more } = await this.#changes.read(null, since);
+      await this.#ask({ op: "give", pieces: [piece as ChangePiece] });
+      since = more ? (version as string) : null;
+    }
+    for (let since: string | null = FIRST_FACTS; since !== null; ) {
+      const answer: Answers["get"] = await this.#ask({ op: "get", wanted: [{ id: null, since }] });
+      const page = answer.pieces[0] ?? null;
+      if (page === null) throw notUnderstood();
+      await this.#changes.take(page.piece as ChangePiece);
+      since = page.more ? (page.version as string) : null;
+    }
+    cursor.factsOurs = (await this.#changes.state()).facts;
+    cursor.factsTheirs = (await this.#ask({ op: "state", digests: digestsOf(cursor.theirs) })).facts;
   }
 
   /** Learns what the other side has. */

@@ -117,9 +117,9 @@ export async function readUnlessGone(changes: ExchangingMemory["changes"], id: s
 }
 
 function stateAnswer(state: Omit<StateAnswer, "buckets">, digests: string[]): StateAnswer {
-  const { store, generation, erased, heads } = state;
+  const { store, generation, erased, facts, heads } = state;
   const own = digestsOf(heads.map(([, mark, version]) => [mark, version]));
   const buckets = own.flatMap((digest, bucket) => (digest === digests[bucket] ? [] : [bucket]));
   const differing = new Set(buckets);
-  return { store, generation, erased, buckets, heads: heads.filter(([, mark]) => differing.has(bucketOf(mark))) };
+  return { store, generation, erased, facts, buckets, heads: heads.filter(([, mark]) => differing.has(bucketOf(mark))) };
 }

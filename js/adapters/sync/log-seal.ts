@@ -13,6 +13,8 @@ export interface Batch {
   store: string;
   /** How often everything was erased, as far as that store knew. */
   generation: number;
+  /** The digest of its facts. */
+  facts: string;
   pieces: object[];
 }
 

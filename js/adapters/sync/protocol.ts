@@ -30,6 +30,7 @@ export interface StateAnswer {
   store: string;
   generation: number;
   erased: number;
+  facts: string;
   /** Buckets that differ, and every head in them. */
   buckets: number[];
   heads: ConversationHead[];

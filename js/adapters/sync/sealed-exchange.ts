@@ -3,7 +3,7 @@
 import type { Changes } from "../../changes.js";
 import { MemoryError, aborted, toMemoryError } from "../../errors.js";
 import type { ConversationHead, StoreState } from "../../types/sync.js";
-import type { ExchangeFunction, SyncProgress } from "./exchange.js";
+import { FIRST_FACTS, type ExchangeFunction, type SyncProgress } from "./exchange.js";
 import { readUnlessGone } from "./handler.js";
 import { START, chained, openBatch, sealBatch, type Batch } from "./log-seal.js";
 import { MESSAGE_BYTES, PROTOCOL, errorOf, type Failure } from "./protocol.js";
@@ -18,6 +18,8 @@ interface Kept {
   ours: Record<string, string>;
   erased: number;
   generation: number;
+  /** The digest of the facts that are in the log. */
+  facts: string;
 }
 
 /** Pieces of one batch that are ours, with what is seen once it is in the log. */
@@ -26,8 +28,11 @@ interface Outgoing {
   seen: [mark: string, version: string][];
   messages: number;
   bytes: number;
+  hasFacts: boolean;
 }
 
+/** The digest of none. */
+const NO_FACTS = "0";
 /** Others were faster so many times. */
 const TRIES = 50;
 
@@ -41,7 +46,7 @@ export class SealedExchange {
   readonly #signal: AbortSignal;
   readonly #onProgress: (progress: SyncProgress) => void;
   #own!: StoreState;
-  #kept: Kept = { position: 0, chain: START, ours: {}, erased: 0, generation: 0 };
+  #kept: Kept = { position: 0, chain: START, ours: {}, erased: 0, generation: 0, facts: NO_FACTS };
 
   constructor(changes: Changes, options: { peer: string; key: CryptoKey; send: ExchangeFunction; signal: AbortSignal; onProgress: (progress: SyncProgress) => void }) {
     this.#changes = changes;
@@ -76,7 +81,7 @@ export class SealedExchange {
   }
 
   #begin(generation: number): void {
-    this.#kept = { ...this.#kept, ours: {}, erased: 0, generation };
+    this.#kept = { ...this.#kept, ours: {}, erased: 0, generation, facts: NO_FACTS };
   }
 
   async #newestGeneration(): Promise<number> {
@@ -85,9 +90,15 @@ export class SealedExchange {
     return newest;
   }
 
-  async #takeAll({ pieces }: Batch): Promise<void> {
+  async #takeAll({ pieces, facts }: Batch): Promise<void> {
     const { ours } = this.#kept;
     for (const piece of pieces) {
+      if ("facts" in piece) {
+        await this.#changes.take(piece);
+        // What is here now is what was there.
+        if ((await this.#changes.state()).facts === facts) this.#kept.facts = facts;
+        continue;
+      }
       const { mark, before, after } = await this.#changes.take(piece);
       // What came of a piece alone is in the log.
       if (mark !== null && after !== null && before === (ours[mark] ?? null)) ours[mark] = after;
@@ -122,7 +133,7 @@ export class SealedExchange {
       const outgoing = await this.#gather();
       if (outgoing === null) return;
       const { position, chain } = this.#kept;
-      const batch: Batch = { store: this.#own.store, generation: this.#own.generation, pieces: outgoing.pieces };
+      const batch: Batch = { store: this.#own.store, generation: this.#own.generation, facts: this.#own.facts, pieces: outgoing.pieces };
       const entry = await sealBatch(this.#key, batch, position, chain);
       const { appended } = await this.#ask({ throughline: PROTOCOL, op: "append", at: position, entry: toBase64(entry) });
       if (!appended) {
@@ -131,6 +142,7 @@ export class SealedExchange {
         continue;
       }
       this.#kept = { ...this.#kept, position: position + 1, chain: await chained(chain, entry), erased: this.#own.erased, generation: batch.generation };
+      if (outgoing.hasFacts) this.#kept.facts = batch.facts;
       for (const [mark, version] of outgoing.seen) this.#kept.ours[mark] = version;
       this.progress.sent.conversations += outgoing.seen.length;
       this.progress.sent.messages += outgoing.messages;
@@ -141,7 +153,7 @@ export class SealedExchange {
 
   /** The next batch; `null`: nothing is new. */
   async #gather(): Promise<Outgoing | null> {
-    const out: Outgoing = { pieces: [], seen: [], messages: 0, bytes: 0 };
+    const out: Outgoing = { pieces: [], seen: [], messages: 0, bytes: 0, hasFacts: false };
     if (this.#own.erased !== this.#kept.erased || this.#own.generation !== this.#kept.generation) {
       out.pieces.push((await this.#changes.read(null, null)).piece as object);
     }
@@ -149,7 +161,18 @@ export class SealedExchange {
       if (out.bytes >= MESSAGE_BYTES) break;
       await this.#gatherOne(head, out);
     }
+    // Behind the messages that show them.
+    if (out.bytes < MESSAGE_BYTES && this.#own.facts !== this.#kept.facts) await this.#gatherFacts(out);
     return out.pieces.length === 0 ? null : out;
+  }
+
+  async #gatherFacts(out: Outgoing): Promise<void> {
+    for (let since: string | null = FIRST_FACTS; since !== null; ) {
+      const { piece, version, more } = await this.#changes.read(null, since);
+      out.pieces.push(piece as object);
+      since = more ? (version as string) : null;
+    }
+    out.hasFacts = true;
   }
 
   async #gatherOne([id, mark, version, remember]: ConversationHead, out: Outgoing): Promise<void> {
