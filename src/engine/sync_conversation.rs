@@ -303,20 +303,20 @@ impl Engine {
         let Some(own) = self.sync_record().await?.map(|own| own.value) else { return Ok(()) };
         for (mark, seq) in self.removal_marks(id).await? {
             if let Some((_, parent_seq)) = removed.iter().find(|(message, _)| message.seq == seq) {
-                put_mark(id, mark, *parent_seq, commit)?;
+                put_mark(id, &mark, *parent_seq, commit)?;
             }
         }
         for (message, parent_seq) in removed {
             let name = name_of(&own, born, message.seq, &message.id, &message.content_hash);
-            put_mark(id, removed_id(&name), *parent_seq, commit)?;
+            put_mark(id, &removed_id(&name), *parent_seq, commit)?;
         }
         Ok(())
     }
 }
 
 /// Adds the mark of a removed message to a transaction.
-pub(super) fn put_mark(id: &str, mark: String, seq: Seq, commit: &mut crate::ports::Commit) -> Result<()> {
-    put_id(id, &mark, &MessageIdRecord { seq, content_hash: String::new() }, commit)
+pub(super) fn put_mark(id: &str, mark: &str, seq: Seq, commit: &mut crate::ports::Commit) -> Result<()> {
+    put_id(id, mark, &MessageIdRecord { seq, content_hash: String::new() }, commit)
 }
 
 /// When title, project and `remember` were last set.

@@ -538,7 +538,7 @@ impl Engine {
                     let parent = one.parent.as_ref().and_then(|parent| places.resolve(parent, conversation));
                     let (store, key) = (Store::MessageIds, key![id, one.mark.as_str()]);
                     commit.checks.push(Check { store, key, body: None });
-                    put_mark(id, one.mark.clone(), parent.unwrap_or(0), &mut commit)?;
+                    put_mark(id, &one.mark, parent.unwrap_or(0), &mut commit)?;
                 }
             }
             let kept = self.located_ids(id, &marks, false).await?;

@@ -3,10 +3,19 @@
 import assert from "node:assert/strict";
 import { isMemoryError } from "throughline";
 import { syncMemory } from "throughline/sync";
+import { scriptedModel } from "throughline/testing";
 import { random } from "./random.mjs";
 import { normalForm, openStore, settle } from "./sync-support.mjs";
 
 const STEPS = 70;
+
+function summarising() {
+  return { languageModel: scriptedModel(), policy: { facts: { extract: false }, budget: { recentTokens: 80 }, compaction: { highWaterTokens: 160 } } };
+}
+
+/** A message around its word, long enough to be summarised one day. */
+const said = (word) => `${word} was said, ${"and more was said with it, ".repeat(6)}in the end.`;
+const wordOf = (content) => content.split(" ")[0];
 
 /** What was said, and what became of it as far as anybody knew. */
 class Truth {
@@ -37,7 +46,7 @@ class Truth {
   }
 
   async erase(memory, conversationId) {
-    for (const { content } of await memory.history(conversationId, { all: true })) this.gone.add(content);
+    for (const { content } of await memory.history(conversationId, { all: true })) this.gone.add(wordOf(content));
     this.erased.add(conversationId);
   }
 }
@@ -46,7 +55,8 @@ class Truth {
 export async function play(seed, connect) {
   const below = random(seed);
   const pick = (list) => list[below(list.length)];
-  const [one, two, server] = [await openStore(), await openStore(), await openStore()];
+  // One device and the server summarise, each by itself.
+  const [one, two, server] = [await openStore(summarising()), await openStore(), await openStore(summarising())];
   const devices = [one, two];
   const truth = new Truth();
   const fate = () => pick(["whole", "whole", "whole", "whole", "whole", "doubled", "lost", "unanswered"]);
@@ -77,12 +87,25 @@ export async function play(seed, connect) {
 async function judge(everybody, truth) {
   const [first, ...others] = await Promise.all(everybody.map(normalForm));
   for (const other of others) assert.deepEqual(other, first);
+  await judgeSummaries(everybody, truth);
   const remembered = new Set(first.facts.map((line) => line.split(" (")[0]));
   for (const text of truth.forgotten) assert.ok(truth.again.has(text) || !remembered.has(text), `${text} was forgotten and is back`);
-  const there = new Set(first.conversations.flatMap(({ messages }) => messages.map((line) => line.split(" > ")[1].split(" ")[0])));
+  const there = new Set(first.conversations.flatMap(({ messages }) => messages.map((line) => wordOf(line.split(" > ")[1]))));
   for (const [text, conversationId] of truth.said) {
     if (truth.gone.has(text)) assert.ok(!there.has(text), `${text} of ${conversationId} was erased and is back`);
     else if (!truth.erased.has(conversationId)) assert.ok(there.has(text), `${text} of ${conversationId} is lost`);
+  }
+}
+
+/** No summary says what was removed, and each ends on the active path. */
+async function judgeSummaries(everybody, truth) {
+  for (const memory of everybody) {
+    for (const { id } of (await memory.conversations.list({ limit: 1_000 })).items) {
+      const summary = await memory.summary(id);
+      for (const word of JSON.stringify(summary).match(/word\d+/g) ?? []) assert.ok(!truth.gone.has(word), `${word} was removed, and a summary says it`);
+      const active = new Set((await memory.conversations.tree(id)).filter((node) => node.active).map(({ seq }) => seq));
+      assert.ok(summary.summarizedUntilSeq === 0 || active.has(summary.summarizedUntilSeq), `the summary of ${id} is of another path`);
+    }
   }
 }
 
@@ -98,7 +121,7 @@ async function work({ memory, name, pick, below, truth }) {
 }
 
 const STEPS_BY_WEIGHT = [
-  "append", "append", "append", "append", "append", "stream", "edit", "edit", "answerAnew", "turn", "turn", "remove", "remove", "update", "note", "note", "erase",
+  "append", "append", "append", "append", "append", "stream", "edit", "edit", "answerAnew", "turn", "turn", "remove", "remove", "update", "note", "note", "compact", "compact", "erase",
 ];
 
 async function create({ memory, name, pick, below }) {
@@ -135,13 +158,13 @@ async function learn({ memory, pick, below, truth }) {
 const DOING = {
   async append({ memory, id, below, truth }) {
     const texts = [truth.text(id), ...(below(2) === 0 ? [truth.text(id)] : [])];
-    const messages = texts.map((content) => ({ ...(below(2) === 0 ? { id: `own-${content}` } : {}), role: below(2) === 0 ? "user" : "assistant", content }));
+    const messages = texts.map((content) => ({ ...(below(2) === 0 ? { id: `own-${content}` } : {}), role: below(2) === 0 ? "user" : "assistant", content: said(content) }));
     await memory.append(id, messages);
     return `appends ${texts} to ${id}`;
   },
   async stream({ memory, id, below, truth }) {
     const content = truth.text(id);
-    const stream = await memory.stream(id, { role: "assistant", content });
+    const stream = await memory.stream(id, { role: "assistant", content: said(content) });
     if (below(3) === 0) await stream.abort();
     else await stream.complete();
     return `streams ${content} to ${id}`;
@@ -149,13 +172,13 @@ const DOING = {
   async edit({ memory, id, tree, pick, truth }) {
     const content = truth.text(id);
     const { id: messageId } = pick(tree);
-    await memory.edit(id, messageId, { role: "user", content });
+    await memory.edit(id, messageId, { role: "user", content: said(content) });
     return `edits ${messageId} of ${id} to ${content}`;
   },
   async answerAnew({ memory, id, tree, pick, truth }) {
     const content = truth.text(id);
     const { id: parentId } = pick(tree);
-    await memory.append(id, { role: "assistant", content }, { parentId });
+    await memory.append(id, { role: "assistant", content: said(content) }, { parentId });
     return `answers ${parentId} of ${id} with ${content}`;
   },
   async turn({ memory, id, tree, pick }) {
@@ -169,7 +192,7 @@ const DOING = {
     const before = await memory.history(id, { all: true });
     await memory.remove(id, messageId, { descendants });
     const after = new Set((await memory.history(id, { all: true })).map(({ content }) => content));
-    for (const { content } of before) if (!after.has(content)) truth.gone.add(content);
+    for (const { content } of before) if (!after.has(content)) truth.gone.add(wordOf(content));
     return `removes ${messageId} of ${id}${descendants ? " and what follows" : ""}`;
   },
   async update({ memory, id, pick, below }) {
@@ -182,6 +205,11 @@ const DOING = {
     if (below(4) === 0) await memory.notes.delete(id, note);
     else await memory.notes.set(id, note, `note ${below(1_000)}`);
     return `notes ${note} in ${id}`;
+  },
+  async compact({ memory, id }) {
+    const made = await memory.compact(id).catch((error) => error);
+    if (made instanceof Error && made.code !== "invalid_config") throw made;
+    return `compacts ${id}: ${made instanceof Error ? "no model" : made.version}`;
   },
   async erase({ memory, id, truth }) {
     await truth.erase(memory, id);
