@@ -9,6 +9,8 @@ export interface StoreState {
   store: string;
   /** How often everything was erased, here or in a store that this one exchanges with. */
   generation: number;
+  /** Another text once a conversation was made, changed or erased. */
+  version: string;
   /** Marks of erased conversations. */
   erased: number;
   /** A digest of the facts that may be exchanged: the same where they are the same. */

@@ -446,7 +446,7 @@ impl Engine {
             };
             match theirs {
                 Some(theirs)
-                    if piece.leaf.at >= self.leaf_at_in(conversation, record)
+                    if (leaf == 0 || piece.leaf.at >= self.leaf_at_in(conversation, record))
                         && descends(conversation, &added.records, theirs, leaf) =>
                 {
                     record.turned_at = record.turned_at.max(piece.leaf.at);
@@ -577,16 +577,17 @@ impl Engine {
         let id = piece.id.as_str();
         self.refresh(id).await?;
         let places = self.places_of(piece).await?;
-        let (seq, own_leaf) = {
+        let (seq, own_leaf, shown) = {
             let state = self.state.borrow();
             let Some(conversation) = state.conversation(id) else { return Ok(false) };
             let Some(seq) = places.resolve(name, conversation).filter(|seq| *seq > 0) else { return Ok(false) };
             // What stays on this device goes on from where the others see the end.
-            let mut leaf = conversation.stored.value.leaf();
+            let shown = conversation.stored.value.leaf();
+            let mut leaf = shown;
             while conversation.is_local(leaf) {
                 leaf = conversation.message(leaf).map_or(0, |message| message.parent_seq);
             }
-            (seq, leaf)
+            (seq, leaf, shown)
         };
         if seq == own_leaf {
             return Ok(false);
@@ -595,10 +596,11 @@ impl Engine {
         let (wins, message_id) = {
             let state = self.state.borrow();
             let Some(conversation) = state.conversation(id) else { return Ok(false) };
-            let at = self.leaf_at(id, own_leaf, &conversation.stored.value);
+            let at = self.leaf_at(id, if own_leaf == 0 { shown } else { own_leaf }, &conversation.stored.value);
             let ours = (depth(conversation, &[], own_leaf), own_name.as_str());
             let theirs = (depth(conversation, &[], seq), name.as_str());
-            let wins = piece.leaf.at > at || (piece.leaf.at.total_cmp(&at).is_eq() && theirs > ours);
+            // A path of nothing, which a removal can leave, gives way to any.
+            let wins = shown == 0 || piece.leaf.at > at || (piece.leaf.at.total_cmp(&at).is_eq() && theirs > ours);
             (wins, conversation.message(seq).map(super::state::MessageMeta::id).unwrap_or_default())
         };
         if wins && !message_id.is_empty() {

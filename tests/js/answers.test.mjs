@@ -8,7 +8,7 @@ import { answerOf, declared, faultsOf, fieldOf, namesOf } from "./declared-types
 import { FIXTURES } from "./import-fixtures.mjs";
 import { scenario } from "./worker-scenario.mjs";
 
-const PARTS = ["conversations", "facts", "episodes", "notes", "storage"];
+const PARTS = ["conversations", "facts", "episodes", "notes", "storage", "changes"];
 const MEMORY = declared("Memory");
 const STREAM = declared("MessageStream");
 const EVENTS = declared("MemoryEvents");
@@ -145,10 +145,24 @@ async function rest(watch, memory) {
   await memory.close();
 }
 
+/** Two memories that exchange. */
+async function exchanged(watch) {
+  const [one, two] = [await watch.open(), await watch.open()];
+  await one.conversations.create({ id: "shared" });
+  await one.append("shared", { role: "user", content: "To both" });
+  const { heads } = await one.changes.state();
+  await two.changes.state();
+  await two.changes.follow(0);
+  for (const [id, since] of [[heads[0][0], null], [null, null], [null, "facts.0"]]) await two.changes.take((await one.changes.read(id, since)).piece);
+  await one.changes.save("server", { seen: 1 });
+  assert.deepEqual(await one.changes.load("server"), { seen: 1 });
+}
+
 test("what is answered and told is what the declarations say, with nothing null, undefined or undeclared", async () => {
   const watch = new Watch();
   await scenario((options) => watch.open(options));
   await rest(watch, await life(watch));
+  await exchanged(watch);
   assert.deepEqual([...watch.faults], []);
   const methods = (type, path) => namesOf(type).filter((name) => name !== "#private" && !PARTS.includes(name)).map((name) => `${path}${name}`);
   const all = [

@@ -2,7 +2,7 @@
 
 import { MemoryError } from "../../errors.js";
 import type { Memory } from "../../memory.js";
-import type { ReadChanges, TakenChanges } from "../../types/sync.js";
+import type { ReadChanges, StoreState, TakenChanges } from "../../types/sync.js";
 import { MESSAGE_BYTES, PROTOCOL, bucketOf, digestsOf, failureOf, type Answers, type Asker, type Behind, type Question, type StateAnswer } from "./protocol.js";
 
 /** What a handler needs of a memory. */
@@ -116,7 +116,7 @@ export async function readUnlessGone(changes: ExchangingMemory["changes"], id: s
   }
 }
 
-function stateAnswer(state: Omit<StateAnswer, "buckets">, digests: string[]): StateAnswer {
+function stateAnswer(state: StoreState, digests: string[]): StateAnswer {
   const { store, generation, erased, facts, heads } = state;
   const own = digestsOf(heads.map(([, mark, version]) => [mark, version]));
   const buckets = own.flatMap((digest, bucket) => (digest === digests[bucket] ? [] : [bucket]));
