@@ -14,7 +14,7 @@ const COPIED = 25;
 const PASSING = new Set(["memory_writers", "memory_leases", "memory_due_users", "schema_migrations"]);
 
 /** While a database is filled, what a crash would cost does not matter. */
-export const FILLING = ["fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "max_wal_size=16GB", "autovacuum=off"];
+export const FILLING = ["fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "max_wal_size=4GB", "autovacuum=off"];
 
 export const userName = (number) => `user ${number}`;
 
