@@ -13,8 +13,8 @@ import { build } from "./build.mjs";
 import { FOLDER, setUpPostgres } from "./postgres.mjs";
 import { ROOT, main, say } from "./toolchain.mjs";
 
-/** Users whose messages the engine stores one by one. */
-const MADE = 8;
+/** The engine stores the messages of at least so many users one by one, and so many messages. */
+const MADE = { users: 8, messages: 2_000 };
 const MEASURING = ["shared_buffers=2GB", "max_wal_size=4GB"];
 const OPTIONS = { messages: "10000,1000000", users: "1000", clients: "32", visits: "6", rounds: "5", processes: String(Math.min(availableParallelism(), 8)) };
 
@@ -27,18 +27,19 @@ await main(async () => {
   const [users, clients, visits, rounds, processes] = ["users", "clients", "visits", "rounds", "processes"].map((name) => Number(values[name]));
   for (const messages of values.messages.split(",").map(Number)) {
     const each = Math.max(Math.round(messages / users), 1);
-    const { texts, asked } = makeCorpus({ size: MADE * each, questions: 400, perClass: 1 });
+    const made = Math.min(Math.max(MADE.users, Math.ceil(MADE.messages / each)), users);
+    const { texts, asked } = makeCorpus({ size: made * each, questions: 400, perClass: 1 });
     const server = await startServer([...benchmark.FILLING, ...MEASURING]);
     try {
       say(`${each * users} messages of ${users} users ...`);
       const begin = performance.now();
-      await benchmark.fill({ server, users, made: MADE, texts });
+      await benchmark.fill({ server, users, made, texts });
       await server.end();
       await server.start(MEASURING);
       await server.asOwner("VACUUM ANALYZE");
       const before = await benchmark.stored(server);
       console.log(`${before.messages} messages, ${(before.bytes / 1e9).toFixed(2)} GB, filled in ${((performance.now() - begin) / 1000).toFixed(0)} s. ${availableParallelism()} processors, load ${loadavg()[0].toFixed(1)}`);
-      const work = { server, visits, rounds, users, made: MADE, each, asked };
+      const work = { server, visits, rounds, users, made, each, asked };
       // Nothing is in the server's memory at first: the time of the first visits is not that of the others.
       for (const [count, ways] of [[1, 1], [clients, processes]]) {
         show(count, await benchmark.measure({ ...work, clients: count, processes: ways, visits: count === 1 ? visits * 2 : visits }));

@@ -41,12 +41,15 @@ process.once("message", async ({ address, clients, of, visits, rounds, users, ma
     await memory.close();
   }
 
+  const template = (number) => number % made;
+  const ownOf = (number) => asked.filter(({ target }) => Math.floor(target / each) === template(number));
+  const askable = Array.from({ length: users }, (_, number) => number).filter((number) => ownOf(number).length > 0);
   await Promise.all(clients.map(async (client) => {
     for (let count = 0; count < visits; count += 1) {
-      const number = (client + count * of) % users;
-      const own = asked.filter(({ target }) => Math.floor(target / each) === number % made);
-      const others = asked.filter(({ target }) => Math.floor(target / each) === (number + 1) % made);
-      await visit(number, Array.from({ length: rounds }, (_, round) => own[(client + count * rounds + round) % own.length]), others);
+      const number = askable[(client + count * of) % askable.length];
+      const [own, others] = [ownOf(number), asked.filter(({ target }) => Math.floor(target / each) !== template(number))];
+      const round = client + count * rounds;
+      await visit(number, Array.from({ length: rounds }, (_, more) => own[(round + more) % own.length]), others.slice(round % (others.length - rounds)));
     }
   }));
   await storage.end();
