@@ -461,7 +461,7 @@ impl Engine {
         }
         let turns_at = (activates && base != leaf).then_some(base);
         if turns_at.is_some() {
-            record.turned_at = arrival;
+            record.turned_at = arrival.max(self.leaf_at(&before.id, leaf, before) + 1.0);
         }
         Ok(Placed { record, appended, fresh, turns_at, first_text })
     }

@@ -7,6 +7,7 @@ use super::loading::job_key;
 use super::projects::forget_project;
 use super::staging::staged_key;
 use super::stored::Stored;
+use super::sync_conversation::settings_at;
 use crate::error::{Code, Error, Result};
 use crate::json_reader::{Fields, FromFields, deserialize_as_json};
 use crate::key;
@@ -444,7 +445,8 @@ impl Engine {
                 record.updated_at = self.now_ms();
             }
             if update.title.is_some() || update.project_id.is_some() || update.remember.is_some() {
-                record.settings_at = self.now_ms();
+                // Later than all that was seen, whatever this device's clock says.
+                record.settings_at = self.now_ms().max(settings_at(&before) + 1.0);
             }
             record.source = update.source.clone().or(record.source);
             record.import_hash = update.import_hash.clone().or(record.import_hash);

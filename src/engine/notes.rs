@@ -94,7 +94,11 @@ impl Engine {
                 (None, Some(before)) => {
                     if self.sync_record().await?.is_some() {
                         // Other stores have it, and must hear that it is gone.
-                        let gone = NoteRecord { content: String::new(), updated_at: self.now_ms(), ..before.clone() };
+                        let gone = NoteRecord {
+                            content: String::new(),
+                            updated_at: self.now_ms().max(before.updated_at + 1.0),
+                            ..before.clone()
+                        };
                         commit.puts.push((place.0, place.1, encode(&gone)?));
                     } else {
                         commit.deletes.push(place);
@@ -104,8 +108,10 @@ impl Engine {
                 (Some(content), before) => {
                     let now = self.now_ms();
                     let created_at = before.map_or(now, |note| note.created_at);
+                    // Later than what it replaces, whatever this device's clock says.
+                    let updated_at = before.map_or(now, |note| now.max(note.updated_at + 1.0));
                     let (content, is_json) = (content.clone(), new.is_json);
-                    let note = NoteRecord { id: new.id.clone(), content, is_json, created_at, updated_at: now };
+                    let note = NoteRecord { id: new.id.clone(), content, is_json, created_at, updated_at };
                     commit.puts.push((place.0, place.1, encode(&note)?));
                     Some(NoteView::new(id, note))
                 }

@@ -285,11 +285,10 @@ impl Engine {
         Ok(messages.iter().filter(is_sent).map(line).collect())
     }
 
-    /// When it was last decided that the path ends there.
+    /// When it was last decided that the path ends there, as far as this conversation is known.
     pub(super) fn leaf_at(&self, id: &str, leaf: Seq, record: &ConversationRecord) -> f64 {
         let state = self.state.borrow();
-        let message = state.conversation(id).and_then(|conversation| conversation.message(leaf));
-        message.map_or(0.0, |message| message.created_at).max(record.turned_at)
+        state.conversation(id).map_or(record.turned_at, |conversation| leaf_at(conversation, leaf, record))
     }
 
     /// Marks messages that are removed for stores that know them by another id, and moves marks of earlier ones off them.
@@ -317,6 +316,16 @@ impl Engine {
 /// Adds the mark of a removed message to a transaction.
 pub(super) fn put_mark(id: &str, mark: &str, seq: Seq, commit: &mut crate::ports::Commit) -> Result<()> {
     put_id(id, mark, &MessageIdRecord { seq, content_hash: String::new() }, commit)
+}
+
+/// When it was last decided that the path ends there. Whoever goes on from a message has seen it, whatever clocks say.
+pub(super) fn leaf_at(conversation: &Conversation, leaf: Seq, record: &ConversationRecord) -> f64 {
+    let (mut at, mut next) = (record.turned_at, conversation.message(leaf));
+    while let Some(message) = next {
+        at = at.max(message.created_at);
+        next = conversation.message(message.parent_seq);
+    }
+    at
 }
 
 /// When title, project and `remember` were last set.

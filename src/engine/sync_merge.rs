@@ -15,7 +15,7 @@ use super::restored_conversation::BackupMessage;
 use super::state::Conversation;
 use super::stored::{Stored, content_hash, encode};
 use super::sync::{SyncRecord, Taken, mark_of, unusable};
-use super::sync_conversation::{Position, ids_of_name, name_of, put_mark, settings_at};
+use super::sync_conversation::{Position, ids_of_name, leaf_at, name_of, put_mark, settings_at};
 use crate::error::{Code, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
@@ -200,11 +200,13 @@ fn step(conversation: &Conversation, added: &[MessageRecord], seq: Seq) -> (Seq,
     }
 }
 
-fn descends(conversation: &Conversation, added: &[MessageRecord], mut seq: Seq, from: Seq) -> bool {
-    while seq > from {
-        seq = step(conversation, added, seq).0;
+/// What the new messages that end with this one follow.
+fn behind_added(added: &[MessageRecord], mut seq: Seq) -> Seq {
+    let first = added.first().map_or(0, |message| message.seq);
+    while let Some(message) = seq.checked_sub(first).and_then(|index| added.get(index as usize)) {
+        seq = message.parent_seq;
     }
-    seq == from
+    seq
 }
 
 impl ConversationPiece {
@@ -446,8 +448,8 @@ impl Engine {
             };
             match theirs {
                 Some(theirs)
-                    if (leaf == 0 || piece.leaf.at >= self.leaf_at_in(conversation, record))
-                        && descends(conversation, &added.records, theirs, leaf) =>
+                    if (leaf == 0 || piece.leaf.at >= leaf_at(conversation, leaf, record))
+                        && behind_added(&added.records, theirs) == leaf =>
                 {
                     record.turned_at = record.turned_at.max(piece.leaf.at);
                     theirs
@@ -475,11 +477,6 @@ impl Engine {
             put_id(id, &message.id, &located, commit)?;
         }
         Ok(())
-    }
-
-    fn leaf_at_in(&self, conversation: &Conversation, record: &ConversationRecord) -> f64 {
-        let created_at = conversation.message(record.leaf()).map_or(0.0, |message| message.created_at);
-        created_at.max(record.turned_at)
     }
 
     /// Each note as it was changed last.
@@ -604,7 +601,7 @@ impl Engine {
             (wins, conversation.message(seq).map(super::state::MessageMeta::id).unwrap_or_default())
         };
         if wins && !message_id.is_empty() {
-            self.turn_path(id, &message_id, false, piece.leaf.at).await?;
+            self.turn_path(id, &message_id, false, Some(piece.leaf.at)).await?;
             return Ok(true);
         }
         Ok(false)
@@ -640,10 +637,13 @@ fn merge_header(piece: &ConversationPiece, record: &mut ConversationRecord) -> b
     let here = (record.title.clone(), record.project_id.clone(), record.remember);
     let there = (settings.title.clone(), settings.project_id.clone(), settings.remember);
     let order = settings.at.total_cmp(&settings_at(record));
-    if there == here || order.then_with(|| there.cmp(&here)).is_lt() {
+    if order.then_with(|| there.cmp(&here)).is_lt() {
         return false;
     }
     (record.title, record.project_id, record.remember) = there;
-    record.settings_at = settings.at;
+    // Set to the same again, it was set later all the same.
+    if settings.at > settings_at(record) {
+        record.settings_at = settings.at;
+    }
     (&here.1, here.2) != (&record.project_id, record.remember)
 }

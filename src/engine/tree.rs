@@ -145,11 +145,11 @@ impl Engine {
     /// # Errors
     /// `not_found`.
     pub async fn set_active_leaf(&self, request: LeafRequest) -> Result<Turned> {
-        self.turn_path(&request.conversation_id, &request.message_id, request.descend, self.now_ms()).await
+        self.turn_path(&request.conversation_id, &request.message_id, request.descend, None).await
     }
 
-    /// The same, as it was decided `at` a time.
-    pub(super) async fn turn_path(&self, id: &str, message_id: &str, descend: bool, at: f64) -> Result<Turned> {
+    /// The same, as it was decided `at` a time: by default now, and later than all that was seen.
+    pub(super) async fn turn_path(&self, id: &str, message_id: &str, descend: bool, at: Option<f64>) -> Result<Turned> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
@@ -174,8 +174,9 @@ impl Engine {
             }
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
             let mut change = self.change_path(id, leaf, &[], &mut commit).await?;
+            let now = self.now_ms().max(self.leaf_at(id, record.leaf(), &record) + 1.0);
             record.active_leaf = Some(leaf);
-            record.turned_at = at;
+            record.turned_at = at.unwrap_or(now);
             record.first_text = change.first_text.take().unwrap_or(record.first_text);
             if let Some(episodes) = &change.episodes {
                 record.episodes.clone_from(episodes);

@@ -55,8 +55,9 @@ class Truth {
 export async function play(seed, connect) {
   const below = random(seed);
   const pick = (list) => list[below(list.length)];
-  // One device and the server summarise, each by itself.
-  const [one, two, server] = [await openStore(summarising()), await openStore(), await openStore(summarising())];
+  // Clocks differ by up to a minute. One device and the server summarise, each by itself.
+  const wrong = pick([-60_000, 0, 0, 60_000]);
+  const [one, two, server] = [await openStore(summarising()), await openStore({ clock: () => Date.now() + wrong }), await openStore(summarising())];
   const devices = [one, two];
   const truth = new Truth();
   const fate = () => pick(["whole", "whole", "whole", "whole", "whole", "doubled", "lost", "unanswered"]);
