@@ -105,7 +105,16 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn put(&mut self, fact: FactRecord) {
+    pub(super) fn put(&mut self, mut fact: FactRecord) {
+        // It was changed after what it was, whatever this device's clock says: another store compares the two.
+        let before = self.existing.get(fact.id.as_str()).map_or(f64::MIN, |before| before.updated_at);
+        if before > fact.updated_at {
+            fact.updated_at = before + 1.0;
+        }
+        self.put_as_it_is(fact);
+    }
+
+    pub(super) fn put_as_it_is(&mut self, fact: FactRecord) {
         self.changed.insert(fact.id.clone(), fact);
     }
 

@@ -96,7 +96,7 @@ pub fn merged(
         let known = fact.supersedes.as_ref().and_then(|id| draft.get(id)).map(|known| fact_name(own, known));
         if fact.status != FactStatus::Forgotten && !fact.local_only && known.is_none_or(|known| known < *name) {
             fact.supersedes = Some(before);
-            draft.put(fact);
+            draft.put_as_it_is(fact);
         }
     }
     settle(&mut draft, &ids);
@@ -137,7 +137,7 @@ fn take(one: &NamedFact, draft: &mut Draft<'_>, ids: &mut SortedMap<String, Stri
         None if !is_forgotten => draft.audit("ADD", Some(&id), None, Some(fact.fact.clone()), Some("synced")),
         _ => {}
     }
-    draft.put(fact);
+    draft.put_as_it_is(fact);
 }
 
 /// Of facts in use that cannot stand side by side, one stays in use.
@@ -164,9 +164,9 @@ fn settle(draft: &mut Draft<'_>, ids: &SortedMap<String, String>) {
         };
         fact.status = FactStatus::Superseded;
         if winner.supersedes.is_none() && !follows(draft, &fact, &winner.id) {
-            draft.put(FactRecord { supersedes: Some(fact.id.clone()), ..winner });
+            draft.put_as_it_is(FactRecord { supersedes: Some(fact.id.clone()), ..winner });
         }
-        draft.put(fact);
+        draft.put_as_it_is(fact);
     }
 }
 
