@@ -44,4 +44,6 @@ export interface TakenChanges {
   after: string | null;
   /** The piece follows something that is not here: it is needed from the beginning. */
   missing: boolean;
+  /** What is here counts where the piece says otherwise: the other side must hear of it. */
+  differs: boolean;
 }

@@ -113,7 +113,7 @@ impl Engine {
     }
 
     async fn erase_message(&self, id: &str, message_id: &str) -> Result<Counts> {
-        Ok(self.remove_messages(id, message_id, false).await?.1)
+        Ok(self.remove_messages(id, message_id, false, true).await?.1)
     }
 
     /// The one conversation that has a message of this id.

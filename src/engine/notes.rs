@@ -89,16 +89,17 @@ impl Engine {
             record.notes += 1;
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
             let place = (Store::Notes, key![id, new.id.as_str()]);
+            // One that was taken away, too, was changed before this, whatever this device's clock says.
+            let seen = self.host.storage.get(vec![place.clone()]).await?.pop().flatten();
+            let seen = seen.and_then(|record| decode::<NoteRecord>(Store::Notes, &record).ok());
+            let now = self.now_ms();
+            let updated_at = seen.map_or(now, |note| now.max(note.updated_at + 1.0));
             let note = match (&new.content, before) {
                 (None, None) => return Ok(None),
                 (None, Some(before)) => {
                     if self.sync_record().await?.is_some() {
                         // Other stores have it, and must hear that it is gone.
-                        let gone = NoteRecord {
-                            content: String::new(),
-                            updated_at: self.now_ms().max(before.updated_at + 1.0),
-                            ..before.clone()
-                        };
+                        let gone = NoteRecord { content: String::new(), updated_at, ..before.clone() };
                         commit.puts.push((place.0, place.1, encode(&gone)?));
                     } else {
                         commit.deletes.push(place);
@@ -106,10 +107,7 @@ impl Engine {
                     None
                 }
                 (Some(content), before) => {
-                    let now = self.now_ms();
                     let created_at = before.map_or(now, |note| note.created_at);
-                    // Later than what it replaces, whatever this device's clock says.
-                    let updated_at = before.map_or(now, |note| now.max(note.updated_at + 1.0));
                     let (content, is_json) = (content.clone(), new.is_json);
                     let note = NoteRecord { id: new.id.clone(), content, is_json, created_at, updated_at };
                     commit.puts.push((place.0, place.1, encode(&note)?));

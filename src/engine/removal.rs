@@ -117,16 +117,18 @@ impl Engine {
     /// `not_found` (the conversation).
     pub async fn remove(&self, request: RemoveRequest) -> Result<Turned> {
         let (invalidated, _) =
-            self.remove_messages(&request.conversation_id, &request.message_id, request.descendants).await?;
+            self.remove_messages(&request.conversation_id, &request.message_id, request.descendants, true).await?;
         Ok(Turned { invalidated })
     }
 
-    /// As [`Self::remove`]; answers the removed records by store too.
+    /// As [`Self::remove`]; answers the removed records by store too. `decides`: where the path ends from then on is decided
+    /// here, and not by the store that the removal comes from.
     pub(super) async fn remove_messages(
         &self,
         id: &str,
         message_id: &str,
         descendants: bool,
+        decides: bool,
     ) -> Result<(Invalidated, Counts)> {
         self.ensure_open()?;
         let _turn = self.writes.enter().await;
@@ -159,6 +161,11 @@ impl Engine {
             let mut erased = self.counts_of(&commit).await?;
             erased.insert(Store::Messages.name().to_owned(), removal.seqs.len().into());
             change.invalidated.facts = facts.gone.len();
+            // The path is no older for what was removed from it.
+            record.turned_at = self.leaf_at(id, record.leaf(), &record);
+            if decides && record.leaf() != removal.leaf {
+                record.turned_at = self.now_ms().max(record.turned_at + 1.0);
+            }
             record.active_leaf = Some(removal.leaf);
             record.removed += removal.seqs.len() as Seq;
             // As storage has them: another tab may have counted a streamed message since. Whoever counts writes the

@@ -125,6 +125,8 @@ pub struct Taken {
     pub after: Option<String>,
     /// It follows something that is not here: the piece from the beginning is needed.
     pub missing: bool,
+    /// What is here counts where the piece says otherwise: the other side must hear of it.
+    pub differs: bool,
 }
 
 fn place() -> (Store, crate::ports::Key) {

@@ -209,6 +209,12 @@ fn behind_added(added: &[MessageRecord], mut seq: Seq) -> Seq {
     seq
 }
 
+impl PieceSettings {
+    fn is_of(&self, record: &ConversationRecord) -> bool {
+        (&self.title, &self.project_id, self.remember) == (&record.title, &record.project_id, record.remember)
+    }
+}
+
 impl ConversationPiece {
     fn check(&self) -> Result<()> {
         let times = [self.updated_at, self.settings.at, self.leaf.at];
@@ -262,7 +268,9 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let Some((before, after)) = merged else { return Ok(Taken { missing: true, ..Taken::default() }) };
-        let is_changed = self.take_marks(&piece).await? | self.settle_leaf(&piece).await?;
+        let is_cut = self.take_marks(&piece).await?;
+        let (is_turned, stays) = self.settle_leaf(&piece).await?;
+        let is_changed = is_cut || is_turned;
         let version = |stored: &Conversed| Position::of(&stored.value, &stored.body).to_string();
         if is_new || is_changed || before.body != after.body {
             self.emit(&Event::conversation(&piece.id, "synced"));
@@ -273,6 +281,7 @@ impl Engine {
             before: Some(version(&before)).filter(|_| !was_empty),
             after: Some(version(&after)).filter(|_| !is_changed),
             missing: false,
+            differs: stays || !piece.settings.is_of(&after.value),
         })
     }
 
@@ -519,7 +528,7 @@ impl Engine {
         let places = self.places_of(piece).await?;
         let removed = self.messages_with_marks(id, &places, &fresh).await?;
         for message_id in &removed {
-            self.remove_messages(id, message_id, false).await?;
+            self.remove_messages(id, message_id, false, false).await?;
         }
         let _turn = self.writes.enter().await;
         for attempt in 0..WRITE_TRIES {
@@ -568,16 +577,21 @@ impl Engine {
         Ok(found)
     }
 
-    /// Turns the active path where it was decided there, later than here, that it ends elsewhere; answers whether it did.
-    async fn settle_leaf(&self, piece: &ConversationPiece) -> Result<bool> {
-        let Some(name) = &piece.leaf.name else { return Ok(false) };
+    /// Turns the active path where it was decided there, later than here, that it ends elsewhere; answers whether it
+    /// did, and whether the path that is shown here counts, so that the other side must hear of it.
+    async fn settle_leaf(&self, piece: &ConversationPiece) -> Result<(bool, bool)> {
         let id = piece.id.as_str();
+        let Some(name) = &piece.leaf.name else {
+            return Ok((false, self.stored_conversation(id)?.value.leaf() > 0));
+        };
         self.refresh(id).await?;
         let places = self.places_of(piece).await?;
         let (seq, own_leaf, shown) = {
             let state = self.state.borrow();
-            let Some(conversation) = state.conversation(id) else { return Ok(false) };
-            let Some(seq) = places.resolve(name, conversation).filter(|seq| *seq > 0) else { return Ok(false) };
+            let Some(conversation) = state.conversation(id) else { return Ok((false, false)) };
+            let Some(seq) = places.resolve(name, conversation).filter(|seq| *seq > 0) else {
+                return Ok((false, false));
+            };
             // What stays on this device goes on from where the others see the end.
             let shown = conversation.stored.value.leaf();
             let mut leaf = shown;
@@ -587,12 +601,12 @@ impl Engine {
             (seq, leaf, shown)
         };
         if seq == own_leaf {
-            return Ok(false);
+            return Ok((false, false));
         }
         let own_name = self.name_here(id, own_leaf, &places).await?;
         let (wins, message_id) = {
             let state = self.state.borrow();
-            let Some(conversation) = state.conversation(id) else { return Ok(false) };
+            let Some(conversation) = state.conversation(id) else { return Ok((false, false)) };
             let at = self.leaf_at(id, if own_leaf == 0 { shown } else { own_leaf }, &conversation.stored.value);
             let ours = (depth(conversation, &[], own_leaf), own_name.as_str());
             let theirs = (depth(conversation, &[], seq), name.as_str());
@@ -602,9 +616,9 @@ impl Engine {
         };
         if wins && !message_id.is_empty() {
             self.turn_path(id, &message_id, false, Some(piece.leaf.at)).await?;
-            return Ok(true);
+            return Ok((true, false));
         }
-        Ok(false)
+        Ok((false, own_leaf > 0))
     }
 
     async fn name_here(&self, id: &str, seq: Seq, places: &Places) -> Result<String> {

@@ -28,7 +28,7 @@ export const exchangeWith = (server, fate) => carrier(syncHandler({ memoryFor: (
 
 /** Exchanges in turn until everybody has everything. */
 export async function settle(devices, options) {
-  for (let round = 0; round < 3; round += 1) for (const device of devices) await syncMemory(device, options);
+  for (let round = 0; round < 5; round += 1) for (const device of devices) await syncMemory(device, options);
 }
 
 /** What a store has, without what is each store's own: positions, ids by position, tokens. */

@@ -185,7 +185,7 @@ test("facts: under one key the later stays in use and the other in its chain; wh
   // Nothing more to say, though one side has a fact that the other may not have.
   options.exchange.messages = 0;
   await settle(devices, options);
-  assert.equal(options.exchange.messages, 6);
+  assert.equal(options.exchange.messages, 10);
   const idOf = async (memory, text) => (await memory.facts.list()).find(({ fact }) => fact === text)?.id;
   await two.facts.forget(await idOf(two, "Plays the cello"));
   await later();

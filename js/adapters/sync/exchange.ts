@@ -5,7 +5,7 @@ import { MemoryError, aborted, toMemoryError } from "../../errors.js";
 import type { ChangePiece, ConversationHead, StoreState } from "../../types/sync.js";
 import type { Cursor } from "./cursor.js";
 import { readUnlessGone } from "./handler.js";
-import { MESSAGE_BYTES, PROTOCOL, bucketOf, digestsOf, errorOf, type Answers, type Behind, type Failure, type Question, type StateAnswer } from "./protocol.js";
+import { MESSAGE_BYTES, PROTOCOL, bucketOf, digestsOf, errorOf, unheard, type Answers, type Behind, type Failure, type Question, type StateAnswer } from "./protocol.js";
 
 /** Carries one message to the other side and its answer back: the app's `fetch`, with the app's sign-in. */
 export type ExchangeFunction = (message: string, options: { signal: AbortSignal }) => Promise<string>;
@@ -171,7 +171,8 @@ export class Exchange {
       cursor.ours.set(head[1], version);
       this.progress.sent.conversations += 1;
       this.progress.sent.messages += messages;
-      const { mark, before, after } = answer;
+      const { mark, before, after, differs } = answer;
+      if (mark !== null && differs && cursor.theirs.has(mark)) cursor.theirs.set(mark, unheard(cursor.theirs.get(mark)));
       if (mark === null || after === null || before !== (cursor.theirs.get(mark) ?? null)) continue;
       // What came of it there is what we have.
       const listed = this.#theirs.get(mark);
@@ -212,11 +213,12 @@ export class Exchange {
   /** True: it is needed from the beginning. */
   async #takeOne(piece: ChangePiece, messages: number): Promise<boolean> {
     const { ours } = this.#cursor;
-    const { mark, before, after, missing } = await this.#changes.take(piece);
+    const { mark, before, after, missing, differs } = await this.#changes.take(piece);
     if (missing) return true;
     this.progress.received.conversations += 1;
     this.progress.received.messages += messages;
     if (mark !== null && after !== null && before === (ours.get(mark) ?? null)) ours.set(mark, after);
+    if (mark !== null && differs && ours.has(mark)) ours.set(mark, unheard(ours.get(mark)));
     return false;
   }
 

@@ -54,6 +54,11 @@ export interface Behind {
   behind: true;
 }
 
+/** A version of which title, path and notes are to be heard once more. */
+export function unheard(version: string | undefined): string {
+  return (version ?? "").replace(/\.\d+\.[0-9a-f]+$/, ".0.0");
+}
+
 const BUCKETS = 64;
 
 /** The bucket of a head. */

@@ -6,7 +6,7 @@ import type { ConversationHead, StoreState } from "../../types/sync.js";
 import { FIRST_FACTS, type ExchangeFunction, type SyncProgress } from "./exchange.js";
 import { readUnlessGone } from "./handler.js";
 import { START, chained, openBatch, sealBatch, type Batch } from "./log-seal.js";
-import { MESSAGE_BYTES, PROTOCOL, errorOf, type Failure } from "./protocol.js";
+import { MESSAGE_BYTES, PROTOCOL, errorOf, unheard, type Failure } from "./protocol.js";
 import { fromBase64, toBase64, type LogAnswers, type LogQuestion } from "./sealed-log.js";
 
 /** What is kept about a log. */
@@ -99,9 +99,10 @@ export class SealedExchange {
         if ((await this.#changes.state()).facts === facts) this.#kept.facts = facts;
         continue;
       }
-      const { mark, before, after } = await this.#changes.take(piece);
+      const { mark, before, after, differs } = await this.#changes.take(piece);
       // What came of a piece alone is in the log.
       if (mark !== null && after !== null && before === (ours[mark] ?? null)) ours[mark] = after;
+      if (mark !== null && differs && mark in ours) ours[mark] = unheard(ours[mark]);
       if (!("id" in piece)) continue;
       this.progress.received.conversations += 1;
       this.progress.received.messages += (piece as unknown as { messages: unknown[] }).messages.length;
