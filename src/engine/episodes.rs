@@ -197,9 +197,7 @@ impl Engine {
         let Some(model) = self.host.model.clone() else { return Ok(Made::Nothing) };
         self.refresh(id).await?;
         self.refresh_facts().await?;
-        // What the user takes back meanwhile, or agrees to no more, is in what the model was given.
-        let (_, facts_check) = self.fact_counters();
-        let allowed = self.opted_in();
+        let (allowed, taken_back) = (self.opted_in(), self.facts_taken_back());
         let (session, mut record, check) = {
             let state = self.state.borrow();
             let conversation =
@@ -217,6 +215,12 @@ impl Engine {
         let (entries, trust) = session_words(&records, &allowed, &|seq| self.is_taken_back(id, seq))?;
         let mut sections = self.session_sections(&*model, &entries).await?;
         take_out(&mut sections, &|item| is_withheld(item, &allowed));
+        self.refresh_facts().await?;
+        if self.facts_taken_back() != taken_back || self.opted_in() != allowed {
+            // What the user took back meanwhile, or agrees to no more, is in what the model was given.
+            return Ok(Made::Overtaken);
+        }
+        let (_, facts_check) = self.fact_counters();
         let at = |record: Option<&crate::records::MessageRecord>| record.map_or(0.0, |record| record.created_at);
         let known = record.episodes.iter().find(|mark| mark.last_seq == session.last_seq).cloned();
         let is_new = known.is_none();
@@ -296,6 +300,11 @@ impl Engine {
         let is_meant = |conversation: &Conversation| only.is_none_or(|only| conversation.stored.value.id == only);
         let found = self.read_episodes(&is_meant, limit).await?;
         Ok(found.into_iter().map(|(_, episode)| episode.value.into()).collect())
+    }
+
+    /// How many facts the user has forgotten or erased.
+    fn facts_taken_back(&self) -> usize {
+        self.state.borrow().facts.values().filter(|fact| fact.status == FactStatus::Forgotten).count()
     }
 
     /// Whether a message told a fact that the user has forgotten or erased.

@@ -186,9 +186,13 @@ impl Engine {
                 return Ok(());
             }
             let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
+            let forgotten: Vec<FactRecord> =
+                changes.forgotten.iter().filter_map(|id| self.existing_fact(id).ok()).collect();
+            let withdrawal = self.withdraw_facts(&forgotten, &mut changes.puts, &mut commit).await?;
             let stored = self.put_changes(&changes, &mut commit).await?;
             if self.host.storage.commit(commit).await? {
                 self.take_changes_in(&changes, stored);
+                self.take_withdrawal_in(withdrawal);
                 if !changes.forgotten.is_empty() {
                     self.erasures.raise(true);
                 }

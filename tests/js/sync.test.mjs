@@ -206,6 +206,25 @@ test("facts: under one key the later stays in use and the other in its chain; wh
   for (const memory of all) assert.equal(await idOf(memory, quote), undefined);
 });
 
+test("a fact that was forgotten on one device is told by no episode of another", async () => {
+  const lines = ({ messages }) => messages[0].content.split("\n").filter((line) => line.startsWith("> ") && !line.includes("and so on")).map((line) => line.slice(2));
+  const parrot = scriptedModel({ episode: (request) => ({ goal: ["The talk"], confirmed: lines(request) }) });
+  const summing = { languageModel: parrot, policy: { facts: { extract: false } } };
+  const [one, two, server] = [await openStore(summing), await openStore(summing), await openStore()];
+  const options = { exchange: exchangeWith(server) };
+  await one.conversations.create({ id: "c" });
+  await one.append("c", [user("I live in Bremen."), { role: "assistant", content: "Noted." }, user("I build boats."), { role: "assistant", content: `Well, ${"and so on ".repeat(40)}` }]);
+  const { id } = await one.facts.add({ fact: "Lives in Bremen" });
+  await settle([one, two], options);
+  for (const memory of [one, two]) assert.match((await memory.episodes.end("c")).text, /Bremen.*boats/u);
+  await one.facts.forget(id);
+  await settle([one, two], options);
+  for (const memory of [one, two]) {
+    const told = (await memory.episodes.list()).map(({ text }) => text).join();
+    assert.ok(told.includes("boats") && !told.includes("Bremen"), told);
+  }
+});
+
 test("a conversation of many pieces, cut anywhere, comes over once and stays a line", async () => {
   const { one, two, server } = await three();
   await one.conversations.create({ id: "c" });
