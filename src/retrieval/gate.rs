@@ -402,6 +402,10 @@ mod tests {
             assert!(decision.retrieve && decision.reasons.contains(&reason), "{question}: {decision:?}");
         }
         assert!(ask("Which port does the gateway use?").exact_detail);
+        assert!(
+            ask("What is the limit for the gateway, and in which country must it be?").retrieve,
+            "of two questions"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::gate_words as words;
 use super::question::{asks, is_technical, readable, stands_between_spaces};
 use super::quotations::QUOTATION_MARKS;
 use crate::lexical::{Analyzer, Side, TermKind, fold_into};
+use std::borrow::Cow;
 
 /// Small talk, and a request about the last answer, are at most so long, in characters.
 const SHORT_CHARACTERS: usize = 80;
@@ -133,8 +134,10 @@ impl GateQuestion {
         read.is_self_contained = read.is_task
             || has_given_text && request.len() < question.len() / 2
             || is_calculation(&text, calculates || text.contains('%'));
-        read.is_general =
-            has(topics::KNOWLEDGE) && ![" and ", " und ", " et ", " y "].iter().any(|and| sequence.starts_with(and));
+        // "What is the limit, and in which country must it be?": of two questions the first says what they are about.
+        let first = first_question(&sequence);
+        read.is_general = topics::KNOWLEDGE.split('|').any(|phrase| has_phrase(&first, &folded, phrase))
+            && ![" and ", " und ", " et ", " y "].iter().any(|and| sequence.starts_with(and));
         read.is_creative = !has_mark && has(words::CREATIVE);
         read.is_about_answer = !read.is_self_contained && is_short && (has(words::EDIT) || has(words::CORRECTION));
         read.is_personal = has(words::PERSONAL);
@@ -152,6 +155,17 @@ impl GateQuestion {
     /// How many words it has that mean something.
     pub fn weight(&self) -> f32 {
         self.words.iter().map(|word| word.weight).sum()
+    }
+}
+
+/// Of two questions that an "and" joins the first, else all: words between spaces.
+fn first_question(sequence: &str) -> Cow<'_, str> {
+    let asks = |first: &str| {
+        ["what", "how", "when", "where", "who", "which"].iter().any(|word| first.trim_start().starts_with(word))
+    };
+    match sequence.split_once(" and ") {
+        Some((first, _)) if asks(first) => Cow::Owned(format!("{first} ")),
+        _ => Cow::Borrowed(sequence),
     }
 }
 

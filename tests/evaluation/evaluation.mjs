@@ -27,6 +27,8 @@ async function runEngine(users, { embedder, modelFor }) {
     await told.memory.settled();
     const extraction = model === undefined ? undefined : await extractionOf(told.memory, user, model.proposals);
     const probes = await probeEngine(told.memory, user);
+    // What was forgotten on the way goes from episodes, which is asked of the model too.
+    await told.memory.settled();
     parts.push({ extraction, usage: told.usage, errors: told.errors, times, probes });
     await told.memory.close();
   }

@@ -4,14 +4,14 @@
 import { countTokens, createMemory, memoryStorage } from "throughline";
 import { timeOf } from "./labelled-set.mjs";
 
-/** Adds what each call of a model costs to `usage`: calls, tokens in and out (o200k_base), milliseconds, by purpose. */
+/** Adds what each answered call of a model costs to `usage` (one that was aborted, since its matter was forgotten, has none): calls, tokens in and out (o200k_base), milliseconds, by purpose. */
 function metered(model, usage) {
   const generate = async (request) => {
-    const row = (usage[request.purpose] ??= { calls: 0, input: 0, output: 0, ms: 0 });
-    row.calls += 1;
     const begin = performance.now();
     const answer = await model.generate(request);
     const ms = performance.now() - begin;
+    const row = (usage[request.purpose] ??= { calls: 0, input: 0, output: 0, ms: 0 });
+    row.calls += 1;
     const input = request.system + request.messages.map(({ content }) => content).join("\n");
     row.input += (await countTokens(input, "o200k_base")).tokens;
     row.output += (await countTokens(typeof answer === "string" ? answer : JSON.stringify(answer), "o200k_base")).tokens;
