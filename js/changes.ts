@@ -1,6 +1,6 @@
 import type { Session } from "./session.js";
 import type { CallOptions } from "./types.js";
-import type { ChangePiece, ReadChanges, StoreState, TakenChanges } from "./types/sync.js";
+import type { ChangePiece, ReadChanges, StoreState, TakenChanges } from "./types/changes.js";
 
 /**
  * What `throughline/sync` is made of (docs/sync.md): the versions of what there is, pieces of it for another store of the

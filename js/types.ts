@@ -13,5 +13,5 @@ export type * from "./types/profile.js";
 export type * from "./types/sessions.js";
 export type * from "./types/storage.js";
 export type * from "./types/streams.js";
-export type * from "./types/sync.js";
+export type * from "./types/changes.js";
 export type * from "./types/usage.js";

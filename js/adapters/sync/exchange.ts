@@ -2,7 +2,7 @@
 
 import type { Changes } from "../../changes.js";
 import { MemoryError, aborted, toMemoryError } from "../../errors.js";
-import type { ChangePiece, ConversationHead, StoreState } from "../../types/sync.js";
+import type { ChangePiece, ConversationHead, StoreState } from "../../types/changes.js";
 import type { Cursor } from "./cursor.js";
 import { readUnlessGone } from "./handler.js";
 import { MESSAGE_BYTES, PROTOCOL, bucketOf, digestsOf, errorOf, unheard, type Answers, type Behind, type Failure, type Question, type StateAnswer } from "./protocol.js";

@@ -2,7 +2,7 @@
 
 import { MemoryError } from "../../errors.js";
 import type { Memory } from "../../memory.js";
-import type { ReadChanges, StoreState, TakenChanges } from "../../types/sync.js";
+import type { ReadChanges, StoreState, TakenChanges } from "../../types/changes.js";
 import { MESSAGE_BYTES, PROTOCOL, bucketOf, digestsOf, failureOf, type Answers, type Asker, type Behind, type Question, type StateAnswer } from "./protocol.js";
 
 /** What a handler needs of a memory. */

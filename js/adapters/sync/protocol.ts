@@ -1,7 +1,7 @@
 /** What the two sides of an exchange say to each other: one JSON text each way (docs/sync.md). */
 
 import { MemoryError, isMemoryError, type MemoryErrorCode } from "../../errors.js";
-import type { ChangePiece, ConversationHead, ReadChanges, TakenChanges } from "../../types/sync.js";
+import type { ChangePiece, ConversationHead, ReadChanges, TakenChanges } from "../../types/changes.js";
 
 /** Rises when one side could not understand the other any more. */
 export const PROTOCOL = 1;

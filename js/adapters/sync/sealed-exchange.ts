@@ -2,7 +2,7 @@
 
 import type { Changes } from "../../changes.js";
 import { MemoryError, aborted, toMemoryError } from "../../errors.js";
-import type { ConversationHead, StoreState } from "../../types/sync.js";
+import type { ConversationHead, StoreState } from "../../types/changes.js";
 import { FIRST_FACTS, type ExchangeFunction, type SyncProgress } from "./exchange.js";
 import { readUnlessGone } from "./handler.js";
 import { START, chained, openBatch, sealBatch, type Batch } from "./log-seal.js";
