@@ -18,7 +18,7 @@ use throughline::records::JobKind;
 fn chat(count: usize) -> Vec<String> {
     (0..count)
         .map(|number| match number % 2 {
-            0 => message("user", &format!("Question {number}: what about topic {number} and its details?")),
+            0 => message("user", &format!("What about topic {number} and its details in part {number}?")),
             _ => message(
                 "assistant",
                 &format!("Answer {number}: topic {number} is settled in file src/part{number}.rs."),

@@ -219,7 +219,9 @@ pub fn stray_word(disk: &Disk, expected: &BTreeSet<String>) -> Option<String> {
 
 /// What of a sealed disk says something without the key: a distinctive word, or the name of a conversation.
 pub fn readable_without_key(disk: &Disk) -> Option<String> {
-    let says = |bytes: &[u8]| bytes.windows(MARK_BYTES).any(is_mark);
+    // A hash may have the letters of a word, but hardly its end.
+    let ends = |bytes: &[u8], at: usize| bytes.get(at + MARK_BYTES).is_none_or(|next| !next.is_ascii_alphanumeric());
+    let says = |bytes: &[u8]| bytes.windows(MARK_BYTES).enumerate().any(|(at, word)| is_mark(word) && ends(bytes, at));
     let names = |part: &KeyPart| matches!(part, KeyPart::Text(text) if says(text.as_bytes()) || text.len() < 4);
     Store::ALL.into_iter().flat_map(|store| disk.sealed(store).into_iter().map(move |one| (store, one))).find_map(
         |(store, (key, record))| {
