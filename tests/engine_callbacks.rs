@@ -18,7 +18,7 @@ use throughline::records::JobKind;
 fn chat(count: usize) -> Vec<String> {
     (0..count)
         .map(|number| match number % 2 {
-            0 => message("user", &format!("What about topic {number} and its details in part {number}?")),
+            0 => message("user", &format!("Question {number}: what about topic {number} and its details?")),
             _ => message(
                 "assistant",
                 &format!("Answer {number}: topic {number} is settled in file src/part{number}.rs."),
@@ -172,7 +172,11 @@ fn a_clock_that_is_put_back_holds_no_work_up() {
         let model = world.model.clone().unwrap();
         let engine = world.open().await;
         conversation(&engine, "c").await;
-        engine.append(append("c", chat(6))).await.unwrap();
+        // Without a label: a labelled line is somebody else's, and in no episode.
+        let said = chat(6)
+            .into_iter()
+            .map(|message| message.replace("Question ", "About question ").replace(": what", ", what"));
+        engine.append(append("c", said.collect())).await.unwrap();
         engine.settled().await.unwrap();
         assert!(engine.due_in_ms().is_some_and(|ms| ms > 1_000.0), "both wait");
         world.clock.advance(-DAY_MS);
