@@ -175,3 +175,16 @@ async fn thousands_of_calls_do_not_grow_memory() {
     rounds(1_500).await;
     assert_eq!(memory_bytes(), before);
 }
+
+/// Options cross as one JSON text, in less code than a reader of JavaScript values: they say what that reads.
+#[wasm_bindgen_test]
+fn options_as_text_are_what_serde_wasm_bindgen_reads() {
+    let options = r#"{"userId":"a","tokenizer":"o200k_base","policy":{"budget":{"reserve":0.25,"recentTokens":6000},"facts":{"extract":false,"categories":["preference","\u00e9\ud83d\ude00"]},"none":null,"nested":[[1,2.5,-3],{}]}}"#;
+    let given = js_sys::JSON::parse(options).expect("is JSON");
+    let text = js_sys::JSON::stringify(&given).ok().and_then(|text| text.as_string()).expect("is plain data");
+    let crossed: serde_json::Value = serde_json::from_str(&text).expect("is JSON");
+    let read: serde_json::Value = serde_wasm_bindgen::from_value(given).expect("is plain data");
+    let as_numbers =
+        |value: &serde_json::Value| value.to_string().replace(".0,", ",").replace(".0}", "}").replace(".0]", "]");
+    assert_eq!(as_numbers(&crossed), as_numbers(&read));
+}
