@@ -72,6 +72,14 @@ impl Conversation {
             && self.returned.is_empty()
     }
 
+    /// Puts a message onto the path as it is taken in, where each follows the one before it.
+    pub(crate) fn place_if_linear(&mut self, seq: Seq) {
+        if self.stored.value.is_linear() {
+            self.path.push(seq);
+            self.placed_until_seq = seq;
+        }
+    }
+
     /// Makes the path end where the record says, once that is loaded. Answers the documents that belong to no message of
     /// the path any more; what came onto it and is not in the index is in `returned` then.
     pub(crate) fn follow_leaf(&mut self) -> Vec<u32> {

@@ -301,10 +301,7 @@ fn take_run_in<'a>(
         if seq < taken.first_seq || seq > taken.last_seq {
             continue;
         }
-        if is_linear {
-            conversation.path.push(seq);
-            conversation.placed_until_seq = seq;
-        }
+        conversation.place_if_linear(seq);
         let mut message = meta_of(seq, &row);
         // As for a message that is read: which branch it is on is known when all are there.
         let may_be_active = seq <= conversation.stored.value.leaf();

@@ -8,11 +8,11 @@ use super::event::Event;
 use super::jobs::Progress;
 use super::loading::job_key;
 use super::projects::forget_project;
-use super::session_words::{is_withheld, session_words, take_out};
+use super::session_words::{session_words, take_out};
 use super::state::Conversation;
 use super::stored::{Stored, decode, encode};
 use crate::error::{Code, Error, Result};
-use crate::facts::is_buried_at;
+use crate::facts::{is_buried_at, sensitive_category};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::Seq;
@@ -214,7 +214,7 @@ impl Engine {
         let records = self.read_path(id, session.first_seq, session.last_seq, None).await?;
         let (entries, trust) = session_words(&records, &allowed, &|seq| self.is_taken_back(id, seq))?;
         let mut sections = self.session_sections(&*model, &entries).await?;
-        take_out(&mut sections, &|item| is_withheld(item, &allowed));
+        take_out(&mut sections, &|item| sensitive_category(item, &allowed).is_some());
         self.refresh_facts().await?;
         if self.facts_taken_back() != taken_back || self.opted_in() != allowed {
             // What the user took back meanwhile, or agrees to no more, is in what the model was given.

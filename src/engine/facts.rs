@@ -162,6 +162,10 @@ impl Engine {
         self.ensure_open()?;
         self.refresh_facts().await?;
         self.existing_fact(id)?;
+        self.sources_of(id).await
+    }
+
+    pub(super) async fn sources_of(&self, id: &str) -> Result<Vec<FactPlace>> {
         let links = self.scan(Query::prefix(Store::FactSources, key![id])).await?.into_iter();
         let places = links.filter_map(|(key, _)| link_parts(&key));
         Ok(places.map(|(_, conversation_id, seq)| FactPlace { conversation_id, seq }).collect())
@@ -250,22 +254,30 @@ impl Engine {
             if changes.is_empty() {
                 return Ok(());
             }
-            let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
-            let forgotten = changes.forgotten.iter().map(|id| self.existing_fact(id)).collect::<Result<Vec<_>>>()?;
-            let withdrawal = self.withdraw_facts(&forgotten, &mut changes.puts, &mut commit).await?;
-            let stored = self.put_changes(&changes, &mut commit).await?;
-            if self.host.storage.commit(commit).await? {
-                self.take_changes_in(&changes, stored);
-                self.take_withdrawal_in(withdrawal);
-                if !changes.forgotten.is_empty() {
-                    self.erasures.raise(true);
-                }
+            if self.commit_changes(&mut changes, check).await? {
                 let fact_id = changes.puts.last().map(|fact| fact.id.clone());
                 self.emit(&Event::new("fact", json!({ "operation": operation, "factId": fact_id })));
                 return Ok(());
             }
         }
         Err(overtaken())
+    }
+
+    /// Writes changes, with what they take back; false where somebody changed facts since the check.
+    pub(super) async fn commit_changes(&self, changes: &mut Changes, check: Check) -> Result<bool> {
+        let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
+        let forgotten = changes.forgotten.iter().map(|id| self.existing_fact(id)).collect::<Result<Vec<_>>>()?;
+        let withdrawal = self.withdraw_facts(&forgotten, &mut changes.puts, &mut commit).await?;
+        let stored = self.put_changes(changes, &mut commit).await?;
+        if !self.host.storage.commit(commit).await? {
+            return Ok(false);
+        }
+        self.take_changes_in(changes, stored);
+        self.take_withdrawal_in(withdrawal);
+        if !changes.forgotten.is_empty() {
+            self.erasures.raise(true);
+        }
+        Ok(true)
     }
 
     /// Leaves out what adds a further message to a fact that has as many sources as are kept.

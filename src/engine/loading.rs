@@ -389,10 +389,7 @@ impl Engine {
         let conversation_number = conversation.number;
         // Which of several branches a message is on is known when all are there; behind the leaf it is on none that counts.
         let may_be_active = record.seq <= conversation.stored.value.leaf();
-        if conversation.stored.value.is_linear() {
-            conversation.path.push(record.seq);
-            conversation.placed_until_seq = record.seq;
-        }
+        conversation.place_if_linear(record.seq);
         if record.status == MessageStatus::Streaming {
             conversation.streaming.insert(record.seq);
         }

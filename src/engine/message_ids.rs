@@ -132,6 +132,11 @@ pub(super) fn put_id(id: &str, own: &str, located: &MessageIdRecord, commit: &mu
     Ok(())
 }
 
+/// Writes the mark of a removed message, with what it followed.
+pub(super) fn put_mark(id: &str, mark: &str, seq: Seq, commit: &mut Commit) -> Result<()> {
+    put_id(id, mark, &MessageIdRecord { seq, content_hash: String::new() }, commit)
+}
+
 /// The ids that say where the messages of a call go: their own, those that they follow, the call's note.
 pub(super) fn ids_of(request: &AppendRequest, prepared: &[Prepared]) -> Vec<String> {
     let own = prepared.iter().filter(|message| message.own_id).map(|message| &message.record.id);

@@ -218,10 +218,7 @@ fn take_lines_in(state: &mut State, range: &LineRange, bytes: &[u8]) {
         let line = Line::from_bytes(seq, bytes).filter(|_| seq == conversation.loaded_until_seq() + 1);
         let Some(line) = line else { break };
         let mut message = meta_of(seq, &line.row);
-        if is_linear {
-            conversation.path.push(seq);
-            conversation.placed_until_seq = seq;
-        }
+        conversation.place_if_linear(seq);
         if line.is_streaming {
             conversation.streaming.insert(seq);
         }

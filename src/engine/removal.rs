@@ -6,7 +6,7 @@ use super::append::parse_stored;
 use super::conversations::{WRITE_TRIES, overtaken};
 use super::erasure::Counts;
 use super::event::Event;
-use super::message_ids::{is_given_id, put_id, removed_id};
+use super::message_ids::{is_given_id, put_mark, removed_id};
 use super::path_change::Invalidated;
 use super::readable::read_message;
 use super::state::{Conversation, State};
@@ -17,7 +17,7 @@ use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Message, Part, Seq};
 use crate::ports::{Check, Commit, Query, Store};
-use crate::records::{MessageIdRecord, MessageRecord, SummaryNode};
+use crate::records::{MessageRecord, SummaryNode};
 use serde_json::json;
 
 /// A message to be removed.
@@ -236,16 +236,8 @@ impl Engine {
             let child = MessageRecord { parent_seq: *parent_seq, ..child };
             commit.puts.push((Store::Messages, key![id, *seq], encode(&child)?));
         }
-        let stored = self.read_seqs(id, &removal.seqs).await?;
-        let parent_of = |seq: Seq| removal.seqs.binary_search(&seq).ok().map_or(0, |at| removal.parents[at]);
-        let marked: Vec<(MessageRecord, Seq)> = stored
-            .into_iter()
-            .map(|one| {
-                let at = parent_of(one.seq);
-                (one, at)
-            })
-            .collect();
-        self.mark_for_peers(id, born, &marked, commit).await?;
+        let followed = removal.seqs.iter().copied().zip(removal.parents.iter().copied()).collect();
+        self.mark_for_peers(id, born, &followed, commit).await?;
         let gone = removal.seqs.iter().zip(&removal.ids).zip(&removal.parents);
         for ((seq, message_id), parent_seq) in gone {
             let tombstone = encode(&MessageRecord::tombstone(id, *seq))?;
@@ -253,8 +245,7 @@ impl Engine {
             commit.deletes.push((Store::MessageIds, key![id, message_id.as_str()]));
             if !is_given_id(message_id, *seq) {
                 // An export or a backup that has it may come. What is left of the id is a hash.
-                let gone = MessageIdRecord { seq: *parent_seq, content_hash: String::new() };
-                put_id(id, &removed_id(message_id), &gone, commit)?;
+                put_mark(id, &removed_id(message_id), *parent_seq, commit)?;
             }
             commit.delete_prefixes.push((Store::Embeddings, key![id, *seq]));
         }

@@ -8,7 +8,7 @@
 use super::append::parse_stored;
 use super::compaction::is_summarized;
 use crate::error::Result;
-use crate::facts::{own_words, sensitive_category, without_sensitive};
+use crate::facts::{own_words, without_sensitive};
 use crate::message::{Message, Part, Role, Seq};
 use crate::records::{MessageRecord, SummarySection, Trust};
 use crate::summary::{Entry, trust_of};
@@ -67,9 +67,4 @@ pub(super) fn take_out(sections: &mut Vec<SummarySection>, tells: &dyn Fn(&str) 
     sections.iter_mut().for_each(|section| section.items.retain(|item| !tells(item)));
     sections.retain(|section| !section.items.is_empty());
     count(sections) < before
-}
-
-/// Whether a text tells of a special category that the user did not agree to.
-pub(super) fn is_withheld(text: &str, allowed: &[String]) -> bool {
-    sensitive_category(text, allowed).is_some()
 }

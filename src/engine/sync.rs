@@ -8,8 +8,9 @@
 
 use super::Engine;
 use super::conversation_stamp::ConversationStamp;
+use super::conversations::overtaken;
 use super::erasure::{ERASED, erased_key};
-use super::stored::{Stored, decode};
+use super::stored::{Stored, decode, encode};
 use super::sync_conversation::Position;
 use super::sync_merge::ConversationPiece;
 use crate::error::{Code, Error, Result};
@@ -17,7 +18,7 @@ use crate::hash::fnv1a;
 use crate::json_reader::{Fields, FromFields, FromJson, json_names};
 use crate::json_text::value_text;
 use crate::key;
-use crate::ports::{Check, Commit, KeyPart, Query, Record, Store};
+use crate::ports::{Check, Commit, Key, KeyPart, Query, Record, Store};
 use crate::records::ConversationRecord;
 use crate::sorted_map::SortedMap;
 use crate::sorting;
@@ -129,7 +130,7 @@ pub struct Taken {
     pub differs: bool,
 }
 
-fn place() -> (Store, crate::ports::Key) {
+fn place() -> (Store, Key) {
     (Store::Meta, key![SYNC])
 }
 
@@ -165,7 +166,7 @@ impl Engine {
                     .map_or(Value::Null, |one| one.kept))
             }
             SyncStep::Save => {
-                let record = super::stored::encode(&Kept { kept: request.kept })?;
+                let record = encode(&Kept { kept: request.kept })?;
                 let puts = vec![(Store::Meta, key![SYNC, request.peer.as_str()], record)];
                 self.host.storage.commit(Commit { puts, ..Commit::default() }).await?;
                 Ok(Value::Null)
@@ -179,6 +180,12 @@ impl Engine {
         let found = self.host.storage.get(vec![place()]).await?.pop().flatten();
         let known: Option<Stored<SyncRecord>> = found.map(|record| Stored::read_or_default(Store::Meta, record));
         Ok(known.filter(|known| !known.value.name.is_empty()))
+    }
+
+    /// As [`Self::sync_record`], of a store that has begun to exchange.
+    pub(super) async fn exchanging_as(&self) -> Result<Stored<SyncRecord>> {
+        let known = self.sync_record().await?;
+        known.ok_or_else(|| Error::invalid_argument("this store has no name yet; ask for its state first"))
     }
 
     async fn named_record(&self, name: String) -> Result<SyncRecord> {
@@ -199,7 +206,7 @@ impl Engine {
             return Ok(record.value);
         }
         let known = self.sync_record().await?;
-        known.map(|known| known.value).ok_or_else(super::conversations::overtaken)
+        known.map(|known| known.value).ok_or_else(overtaken)
     }
 
     async fn sync_state(&self, name: String) -> Result<Value> {
@@ -299,9 +306,7 @@ impl Engine {
     /// Takes over how often everything was erased elsewhere, and erases everything where that was after this store had met
     /// the other. What was there before the two met has nothing to do with it.
     async fn follow(&self, generation: u32) -> Result<Value> {
-        let Some(known) = self.sync_record().await? else {
-            return Err(Error::invalid_argument("this store has no name yet; ask for its state first"));
-        };
+        let known = self.exchanging_as().await?;
         let is_new = generation > known.value.generation;
         if is_new && known.value.joined {
             self.erase_everything(Some(generation)).await?;
@@ -314,7 +319,7 @@ impl Engine {
             let checks = vec![known.check(store, key.clone())];
             let commit = Commit { checks, puts: vec![(store, key, next.record())], strict: true, ..Commit::default() };
             if !self.host.storage.commit(commit).await? {
-                return Err(super::conversations::overtaken());
+                return Err(overtaken());
             }
         }
         Ok(json!({ "erased": false }))

@@ -5,7 +5,7 @@
 //! as if they were not there, and what follows them follows what they follow.
 
 use super::Engine;
-use super::message_ids::{REMOVED_PREFIX, given_id, is_given_id, put_id, removed_id};
+use super::message_ids::{REMOVED_PREFIX, given_id, is_given_id, put_mark, removed_id};
 use super::state::Conversation;
 use super::stored::{Stored, decode};
 use super::sync::SyncRecord;
@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::hash::fnv1a;
 use crate::key;
 use crate::message::Seq;
-use crate::ports::{KeyPart, Query, Store};
-use crate::records::{ConversationRecord, JobKind, MessageIdRecord, MessageRecord, MessageStatus};
+use crate::ports::{Commit, KeyPart, Query, Store};
+use crate::records::{ConversationRecord, JobKind, MessageRecord, MessageStatus};
 use crate::session_records::NoteRecord;
 use crate::sorted_map::{SortedMap, SortedSet};
 use serde_json::{Value, json};
@@ -111,8 +111,7 @@ impl Engine {
     /// What is new in a conversation since a position; a position that is none, or of another of the same id, is the
     /// beginning.
     pub(super) async fn read_conversation_piece(&self, id: &str, since: Option<&str>) -> Result<Value> {
-        let own = self.sync_record().await?.map(|own| own.value);
-        let own = own.ok_or_else(|| Error::invalid_argument("this store has no name yet; ask for its state first"))?;
+        let own = self.exchanging_as().await?.value;
         self.refresh(id).await?;
         let stored = self.stored_conversation(id)?;
         let record = &stored.value;
@@ -291,31 +290,32 @@ impl Engine {
         state.conversation(id).map_or(record.turned_at, |conversation| leaf_at(conversation, leaf, record))
     }
 
-    /// Marks messages that are removed for stores that know them by another id, and moves marks of earlier ones off them.
+    /// Marks messages that are removed, each with what it followed, for stores that know them by another id, and moves marks of
+    /// earlier ones off them.
     pub(super) async fn mark_for_peers(
         &self,
         id: &str,
         born: u32,
-        removed: &[(MessageRecord, Seq)],
-        commit: &mut crate::ports::Commit,
+        removed: &SortedMap<Seq, Seq>,
+        commit: &mut Commit,
     ) -> Result<()> {
         let Some(own) = self.sync_record().await?.map(|own| own.value) else { return Ok(()) };
+        let seqs: Vec<Seq> = removed.keys().copied().collect();
+        let messages = self.read_seqs(id, &seqs).await?;
+        let here: SortedMap<Seq, Seq> =
+            messages.iter().filter_map(|message| Some((message.seq, *removed.get(&message.seq)?))).collect();
         for (mark, seq) in self.removal_marks(id).await? {
-            if let Some((_, parent_seq)) = removed.iter().find(|(message, _)| message.seq == seq) {
+            if let Some(parent_seq) = here.get(&seq) {
                 put_mark(id, &mark, *parent_seq, commit)?;
             }
         }
-        for (message, parent_seq) in removed {
+        for message in &messages {
             let name = name_of(&own, born, message.seq, &message.id, &message.content_hash);
-            put_mark(id, &removed_id(&name), *parent_seq, commit)?;
+            let parent_seq = here.get(&message.seq).copied().unwrap_or(0);
+            put_mark(id, &removed_id(&name), parent_seq, commit)?;
         }
         Ok(())
     }
-}
-
-/// Adds the mark of a removed message to a transaction.
-pub(super) fn put_mark(id: &str, mark: &str, seq: Seq, commit: &mut crate::ports::Commit) -> Result<()> {
-    put_id(id, mark, &MessageIdRecord { seq, content_hash: String::new() }, commit)
 }
 
 /// When it was last decided that the path ends there. Whoever goes on from a message has seen it, whatever clocks say.

@@ -6,6 +6,7 @@ use super::conversations::{WRITE_TRIES, overtaken};
 use super::erasure::erased_key;
 use super::event::Event;
 use super::message_ids::removed_id;
+use super::path_change::link_parts;
 use super::readable::read_message;
 use super::stored::decode;
 use super::sync::{SyncRecord, unusable};
@@ -17,7 +18,7 @@ use crate::facts::{
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::Seq;
-use crate::ports::{Commit, KeyPart, Query, Store};
+use crate::ports::{Query, Store};
 use crate::records::{ConversationRecord, FactRecord, FactStatus, MessageIdRecord};
 use crate::sorted_map::SortedMap;
 use serde_json::{Value, json};
@@ -113,10 +114,8 @@ impl Engine {
     async fn links_of_facts(&self) -> Result<SortedMap<String, Vec<(String, Seq)>>> {
         let mut links: SortedMap<String, Vec<(String, Seq)>> = SortedMap::new();
         for (key, _) in self.scan(Query::prefix(Store::FactSources, key![])).await? {
-            if let [KeyPart::Text(fact), KeyPart::Text(id), KeyPart::Number(seq)] = key.0.as_slice()
-                && let Ok(seq) = Seq::try_from(*seq)
-            {
-                links.get_or_default(fact.clone()).push((id.clone(), seq));
+            if let Some((fact, id, seq)) = link_parts(&key) {
+                links.get_or_default(fact).push((id, seq));
             }
         }
         Ok(links)
@@ -163,8 +162,7 @@ impl Engine {
 
     /// Merges facts of another store.
     pub(super) async fn take_facts_piece(&self, piece: FactsPiece) -> Result<()> {
-        let own = self.sync_record().await?.map(|own| own.value);
-        let own = own.ok_or_else(|| unusable("this store has no name yet; ask for its state first"))?;
+        let own = self.exchanging_as().await?.value;
         for one in &piece.facts {
             check(&one.fact)?;
         }
@@ -185,17 +183,7 @@ impl Engine {
             if changes.is_empty() {
                 return Ok(());
             }
-            let mut commit = Commit { checks: vec![check], strict: true, ..Commit::default() };
-            let forgotten: Vec<FactRecord> =
-                changes.forgotten.iter().filter_map(|id| self.existing_fact(id).ok()).collect();
-            let withdrawal = self.withdraw_facts(&forgotten, &mut changes.puts, &mut commit).await?;
-            let stored = self.put_changes(&changes, &mut commit).await?;
-            if self.host.storage.commit(commit).await? {
-                self.take_changes_in(&changes, stored);
-                self.take_withdrawal_in(withdrawal);
-                if !changes.forgotten.is_empty() {
-                    self.erasures.raise(true);
-                }
+            if self.commit_changes(&mut changes, check).await? {
                 self.emit(&Event::new("fact", json!({ "operation": "SYNC", "factId": null })));
                 return Ok(());
             }

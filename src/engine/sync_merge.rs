@@ -9,18 +9,18 @@ use super::Engine;
 use super::append::is_titling;
 use super::conversations::{NewConversation, WRITE_TRIES, not_erased, overtaken, title_from};
 use super::event::Event;
-use super::message_ids::{put_id, removed_id};
+use super::message_ids::{put_id, put_mark, removed_id};
 use super::projects::forget_project;
 use super::restored_conversation::BackupMessage;
-use super::state::Conversation;
+use super::state::{Conversation, MessageMeta};
 use super::stored::{Stored, content_hash, encode};
 use super::sync::{SyncRecord, Taken, mark_of, unusable};
-use super::sync_conversation::{Position, ids_of_name, leaf_at, name_of, put_mark, settings_at};
+use super::sync_conversation::{Position, ids_of_name, leaf_at, name_of, settings_at};
 use crate::error::{Code, Result};
 use crate::json_reader::{Fields, FromFields};
 use crate::key;
 use crate::message::{Format, Seq};
-use crate::ports::{Check, Commit, Query, Store};
+use crate::ports::{Check, Commit, KeyPart, Query, Store};
 use crate::records::{ConversationRecord, JobKind, MessageIdRecord, MessageRecord, MessageStatus};
 use crate::session_records::NoteRecord;
 use crate::sorted_map::SortedMap;
@@ -178,32 +178,23 @@ impl Places {
 }
 
 /// How many messages stand in front of one, without those that stay on this device.
-fn depth(conversation: &Conversation, added: &[MessageRecord], mut seq: Seq) -> usize {
+fn depth(conversation: &Conversation, mut seq: Seq) -> usize {
     let mut depth = 0;
-    while seq > 0 {
-        let (parent_seq, local) = step(conversation, added, seq);
-        depth += usize::from(!local);
-        seq = parent_seq;
+    while let Some(message) = conversation.message(seq) {
+        depth += usize::from(!message.local_only);
+        seq = message.parent_seq;
     }
     depth
 }
 
-/// What a message follows, and whether it stays on this device.
-fn step(conversation: &Conversation, added: &[MessageRecord], seq: Seq) -> (Seq, bool) {
-    match conversation.message(seq) {
-        Some(message) => (message.parent_seq, message.local_only),
-        None => {
-            let first = added.first().map_or(0, |message| message.seq);
-            let message = seq.checked_sub(first).and_then(|index| added.get(index as usize));
-            (message.map_or(0, |message| message.parent_seq), false)
-        }
-    }
+/// The new message of a position, where there is one.
+fn added_at(added: &[MessageRecord], seq: Seq) -> Option<&MessageRecord> {
+    seq.checked_sub(added.first()?.seq).and_then(|index| added.get(index as usize))
 }
 
 /// What the new messages that end with this one follow.
 fn behind_added(added: &[MessageRecord], mut seq: Seq) -> Seq {
-    let first = added.first().map_or(0, |message| message.seq);
-    while let Some(message) = seq.checked_sub(first).and_then(|index| added.get(index as usize)) {
+    while let Some(message) = added_at(added, seq) {
         seq = message.parent_seq;
     }
     seq
@@ -366,8 +357,7 @@ impl Engine {
 
     /// Looks up everything that a piece mentions.
     async fn places_of(&self, piece: &ConversationPiece) -> Result<Places> {
-        let own = self.sync_record().await?.map(|own| own.value);
-        let own = own.ok_or_else(|| unusable("this store has no name yet; ask for its state first"))?;
+        let own = self.exchanging_as().await?.value;
         let born = self.stored_conversation(&piece.id)?.value.born;
         let mut places = Places { own, born, located: SortedMap::new(), placed: SortedMap::new() };
         let mut ids: Vec<String> = piece.names().flat_map(|name| places.ids_of(name)).collect();
@@ -473,7 +463,7 @@ impl Engine {
         record.active_leaf = (!is_linear).then_some(new_leaf);
         let mut at = new_leaf;
         let mut first_text = None;
-        while let Some(message) = at.checked_sub(first.seq).and_then(|index| added.records.get(index as usize)) {
+        while let Some(message) = added_at(&added.records, at) {
             first_text =
                 Some(message).filter(|one| is_titling(one)).and_then(|one| title_from(&one.text)).or(first_text);
             at = message.parent_seq;
@@ -535,24 +525,19 @@ impl Engine {
             self.pause_before_try(attempt).await;
             self.refresh(id).await?;
             let places = self.places_of(piece).await?;
+            let kept = self.located_ids(id, &marks, false).await?;
             let mut commit = Commit { strict: true, ..Commit::default() };
             {
                 let state = self.state.borrow();
                 let Some(conversation) = state.conversation(id) else { return Ok(true) };
                 commit.checks.push(conversation.stored.check(Store::Conversations, key![id]));
-                for one in &fresh {
+                for one in fresh.iter().filter(|one| !kept.contains_key(&one.mark)) {
                     let parent = one.parent.as_ref().and_then(|parent| places.resolve(parent, conversation));
                     let (store, key) = (Store::MessageIds, key![id, one.mark.as_str()]);
                     commit.checks.push(Check { store, key, body: None });
                     put_mark(id, &one.mark, parent.unwrap_or(0), &mut commit)?;
                 }
             }
-            let kept = self.located_ids(id, &marks, false).await?;
-            let is_kept = |key: &crate::ports::Key| {
-                kept.keys().any(|mark| key.0.last() == Some(&crate::ports::KeyPart::Text(mark.clone())))
-            };
-            commit.checks.retain(|check| !is_kept(&check.key));
-            commit.puts.retain(|(_, key, _)| !is_kept(key));
             if commit.puts.is_empty() || self.commit(commit).await? {
                 return Ok(!removed.is_empty());
             }
@@ -566,7 +551,7 @@ impl Engine {
         let mut wanted: Vec<&str> = marks.iter().map(|one| one.mark.as_str()).collect();
         sorting::sort(&mut wanted);
         for (key, record) in self.scan(Query::prefix(Store::MessageIds, key![id])).await? {
-            if let Some(crate::ports::KeyPart::Text(message_id)) = key.0.into_iter().nth(1) {
+            if let Some(KeyPart::Text(message_id)) = key.0.into_iter().nth(1) {
                 let located = self.read_located(id, &message_id, &record).await?;
                 let name = name_of(&places.own, places.born, located.seq, &message_id, &located.content_hash);
                 if !located.content_hash.is_empty() && wanted.binary_search(&removed_id(&name).as_str()).is_ok() {
@@ -607,12 +592,13 @@ impl Engine {
         let (wins, message_id) = {
             let state = self.state.borrow();
             let Some(conversation) = state.conversation(id) else { return Ok((false, false)) };
-            let at = self.leaf_at(id, if own_leaf == 0 { shown } else { own_leaf }, &conversation.stored.value);
-            let ours = (depth(conversation, &[], own_leaf), own_name.as_str());
-            let theirs = (depth(conversation, &[], seq), name.as_str());
+            let leaf = if own_leaf == 0 { shown } else { own_leaf };
+            let at = leaf_at(conversation, leaf, &conversation.stored.value);
+            let ours = (depth(conversation, own_leaf), own_name.as_str());
+            let theirs = (depth(conversation, seq), name.as_str());
             // A path of nothing, which a removal can leave, gives way to any.
             let wins = shown == 0 || piece.leaf.at > at || (piece.leaf.at.total_cmp(&at).is_eq() && theirs > ours);
-            (wins, conversation.message(seq).map(super::state::MessageMeta::id).unwrap_or_default())
+            (wins, conversation.message(seq).map(MessageMeta::id).unwrap_or_default())
         };
         if wins && !message_id.is_empty() {
             self.turn_path(id, &message_id, false, Some(piece.leaf.at)).await?;

@@ -3,17 +3,14 @@
 //! An episode that is about a message that told it is made again without that message. Of the others, the items that say it go.
 
 use super::Engine;
-use super::episodes::episode_key;
 use super::projects::forget_project;
 use super::session_words::take_out;
 use super::stored::encode;
 use crate::error::Result;
 use crate::facts::{bury_at, similarity};
-use crate::key;
 use crate::message::Seq;
-use crate::ports::{Commit, KeyPart, Query, Store};
+use crate::ports::{Commit, Store};
 use crate::records::FactRecord;
-use crate::session_records::EpisodeMark;
 
 /// An item that is so similar to a fact, or to its quote, says it. By words alone, on facts of a few words: those of one
 /// subject with another object, as of two cities, have less.
@@ -39,19 +36,17 @@ impl Engine {
         }
         let mut places = Vec::new();
         for fact in facts {
-            for (key, _) in self.scan(Query::prefix(Store::FactSources, key![fact.id.as_str()])).await? {
-                let [_, KeyPart::Text(id), KeyPart::Number(seq)] = key.0.as_slice() else { continue };
-                let seq = Seq::try_from(*seq).unwrap_or(0);
+            for place in self.sources_of(&fact.id).await? {
                 let left = tombstones.iter_mut().filter(|tombstone| tombstone.id == fact.id);
-                left.for_each(|tombstone| bury_at(&mut tombstone.fingerprint, id, seq));
-                places.push((id.clone(), seq));
+                left.for_each(|tombstone| bury_at(&mut tombstone.fingerprint, &place.conversation_id, place.seq));
+                places.push(place);
             }
         }
         let texts = facts.iter().flat_map(|fact| [Some(fact.fact.as_str()), fact.source.quote.as_deref()]).flatten();
         let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
         let says = |item: &str| texts.iter().any(|text| similarity(item, text) >= SAYS_IT);
         let tells = |id: &str, first: Seq, last: Seq| {
-            places.iter().any(|(conversation_id, seq)| conversation_id == id && (first..=last).contains(seq))
+            places.iter().any(|place| place.conversation_id == id && (first..=last).contains(&place.seq))
         };
         self.withdraw(&says, &tells, commit).await
     }
@@ -73,13 +68,12 @@ impl Engine {
                 continue;
             }
             let id = episode.conversation_id.clone();
-            let mark =
-                EpisodeMark { ended_at: episode.ended_at, first_seq: episode.first_seq, last_seq: episode.last_seq };
+            let key = check.key.clone();
             commit.checks.push(check);
             if episode.sections.is_empty() && !episode.redo {
-                commit.deletes.push((Store::Episodes, episode_key(&id, &mark)));
+                commit.deletes.push((Store::Episodes, key));
             } else {
-                commit.puts.push((Store::Episodes, episode_key(&id, &mark), encode(&episode)?));
+                commit.puts.push((Store::Episodes, key, encode(&episode)?));
             }
             let project_id = self.state.borrow().conversation(&id).and_then(|one| one.stored.value.project_id.clone());
             forget_project(project_id.as_deref(), commit);
