@@ -16,35 +16,35 @@ export class Changes {
 
   /** What there is, and in which versions. */
   async state(options: CallOptions = {}): Promise<StoreState> {
-    return (await this.#call({ step: "state", name: crypto.randomUUID() }, true, options)) as StoreState;
+    return (await this.#call({ step: "state", name: crypto.randomUUID() }, options)) as StoreState;
   }
 
   /** What is new in a conversation since a version; of no conversation: which were erased; since `facts.0`: facts. */
   async read(conversationId: string | null, since: string | null, options: CallOptions = {}): Promise<ReadChanges> {
-    return (await this.#call({ step: "read", conversationId, since }, true, options)) as ReadChanges;
+    return (await this.#call({ step: "read", conversationId, since }, options)) as ReadChanges;
   }
 
   /** Merges a piece that another store read. Taking one again changes nothing. */
   async take(piece: ChangePiece, options: CallOptions = {}): Promise<TakenChanges> {
-    return (await this.#call({ step: "take", piece }, true, options)) as TakenChanges;
+    return (await this.#call({ step: "take", piece }, options)) as TakenChanges;
   }
 
   /** What was kept about a peer; `null`: nothing. */
   async load(peer: string, options: CallOptions = {}): Promise<unknown> {
-    return this.#call({ step: "load", peer }, true, options);
+    return this.#call({ step: "load", peer }, options);
   }
 
   /** Keeps something about a peer. Erasing everything takes it away. */
   async save(peer: string, kept: object, options: CallOptions = {}): Promise<void> {
-    await this.#call({ step: "save", peer, kept }, true, options);
+    await this.#call({ step: "save", peer, kept }, options);
   }
 
   /** Takes over how often everything was erased elsewhere; answers whether everything was erased here because of it. */
   async follow(generation: number, options: CallOptions = {}): Promise<boolean> {
-    return ((await this.#call({ step: "follow", generation }, true, options)) as { erased: boolean }).erased;
+    return ((await this.#call({ step: "follow", generation }, options)) as { erased: boolean }).erased;
   }
 
-  #call(request: object, idempotent: boolean, { signal }: CallOptions): Promise<unknown> {
-    return this.#session.call("sync", request, { idempotent, counts: true, signal });
+  #call(request: object, { signal }: CallOptions): Promise<unknown> {
+    return this.#session.call("sync", request, { idempotent: true, counts: true, signal });
   }
 }

@@ -6,6 +6,7 @@
  * (src/store/encrypted/mod.rs). Everything is named by HKDF-SHA-256.
  */
 
+import { fromBase64, toBase64 } from "./byte-text.js";
 import { MemoryError, isMemoryError } from "./errors.js";
 import { PassphraseKey, RawKey, type HeldKey } from "./storage-key.js";
 
@@ -125,7 +126,7 @@ const WRAPPING_LABEL: Bytes = new TextEncoder().encode("throughline data key");
 
 async function wrap(dataKey: Bytes, key: HeldKey): Promise<string> {
   const derivation = derivationFor(key);
-  const wrapped = text(await seal(await wrappingKey(key, derivation), WRAPPING_LABEL, dataKey));
+  const wrapped = toBase64(await seal(await wrappingKey(key, derivation), WRAPPING_LABEL, dataKey));
   const header: Header = { version: VERSION, key: derivation, wrapped, sum: await sumOf(VERSION, derivation, wrapped) };
   return JSON.stringify(header);
 }
@@ -133,13 +134,13 @@ async function wrap(dataKey: Bytes, key: HeldKey): Promise<string> {
 async function unwrap(headerText: string, key: HeldKey): Promise<Bytes> {
   const { key: derivation, wrapped } = await readHeader(headerText);
   if (derivation.name !== derivationFor(key).name) throw wrongKey("was stored with a key of another kind");
-  const dataKey = await open(await wrappingKey(key, derivation), WRAPPING_LABEL, bytesOf(wrapped));
+  const dataKey = await open(await wrappingKey(key, derivation), WRAPPING_LABEL, fromBase64(wrapped));
   if (dataKey?.length !== 32) throw wrongKey("was stored with another key");
   return dataKey;
 }
 
 function derivationFor(key: HeldKey): Derivation {
-  if (key instanceof PassphraseKey) return { name: "PBKDF2-SHA-256", salt: text(random(SALT_BYTES)), iterations: key.iterations };
+  if (key instanceof PassphraseKey) return { name: "PBKDF2-SHA-256", salt: toBase64(random(SALT_BYTES)), iterations: key.iterations };
   return key instanceof RawKey || key.algorithm.name === "HKDF" ? { name: "HKDF-SHA-256" } : { name: "AES-256-GCM" };
 }
 
@@ -150,7 +151,7 @@ async function wrappingKey(key: HeldKey, derivation: Derivation): Promise<Crypto
     if (derivation.name !== "PBKDF2-SHA-256") throw wrongKey("was stored with a key of another kind");
     const { salt, iterations } = derivation;
     const secret = await subtle.importKey("raw", key.bytes() as BufferSource, "PBKDF2", false, ["deriveKey"]);
-    const rounds = { name: "PBKDF2", hash: "SHA-256", salt: bytesOf(salt), iterations };
+    const rounds = { name: "PBKDF2", hash: "SHA-256", salt: fromBase64(salt), iterations };
     return subtle.deriveKey(rounds, secret, asCipher, false, ["encrypt", "decrypt"]);
   }
   if (!(key instanceof RawKey) && key.algorithm.name === "AES-GCM") return key;
@@ -188,7 +189,7 @@ function isDerivation(value: unknown): value is Derivation {
 
 async function sumOf(version: number, key: Derivation, wrapped: string): Promise<string> {
   const all = new TextEncoder().encode(JSON.stringify([version, key, wrapped]));
-  return text(new Uint8Array(await webCrypto().subtle.digest("SHA-256", all)).subarray(0, 12));
+  return toBase64(new Uint8Array(await webCrypto().subtle.digest("SHA-256", all)).subarray(0, 12));
 }
 
 function named(purpose: string): HkdfParams {
@@ -197,14 +198,6 @@ function named(purpose: string): HkdfParams {
 
 function random(length: number): Bytes {
   return webCrypto().getRandomValues(new Uint8Array(length));
-}
-
-function text(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
-}
-
-function bytesOf(base64: string): Bytes {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
 function webCrypto(): Crypto {

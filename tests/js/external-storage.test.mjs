@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { MemoryError, createMemory, externalStorage, isMemoryError } from "throughline";
 import { createMemoryClient } from "throughline/client";
 import { storageConformance } from "throughline/testing";
-import { compareKeys } from "./record-keys.mjs";
+import { compareKeys } from "../../dist/adapters/testing/conformance-place.js";
 
 const code = (expected, more = () => true) => (error) => isMemoryError(error, expected) && more(error);
 

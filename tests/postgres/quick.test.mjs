@@ -8,8 +8,8 @@ import { keyOf, keyText, rangeTexts } from "../../dist/adapters/postgres/key-byt
 import { MIGRATIONS } from "../../dist/adapters/postgres/migrations.js";
 import { TABLES } from "../../dist/adapters/postgres/tables.js";
 import { hashingEmbedder, scriptedModel, storageConformance } from "../../dist/adapters/testing.js";
+import { compareKeys } from "../../dist/adapters/testing/conformance-place.js";
 import { random } from "../js/random.mjs";
-import { compareKeys } from "../js/record-keys.mjs";
 import { assertNear } from "./alike.mjs";
 import { openPglite } from "./pglite.mjs";
 

@@ -1,5 +1,7 @@
 /** Messages of the AI SDK as plain JSON, and back as a model of each major version takes them. */
 
+import { toBase64 } from "../../byte-text.js";
+
 /** A message of a prompt, or one that can be put into it. */
 export interface PromptMessage {
   role: string;
@@ -13,19 +15,13 @@ const APP_ONLY: ReadonlySet<unknown> = new Set(["tool-approval-request"]);
 
 /** Bytes as base64, addresses as text: what can be stored, and is the same when it comes back. */
 export function plain(value: unknown): unknown {
-  if (value instanceof Uint8Array) return base64(value);
-  if (value instanceof ArrayBuffer) return base64(new Uint8Array(value));
+  if (value instanceof Uint8Array) return toBase64(value);
+  if (value instanceof ArrayBuffer) return toBase64(new Uint8Array(value));
   if (value instanceof URL) return value.href;
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
   // As JSON has it, so that what was stored and what comes again can be compared.
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined).map(([name, field]) => [name, plain(field)]));
-}
-
-function base64(bytes: Uint8Array): string {
-  const pieces: string[] = [];
-  for (let from = 0; from < bytes.length; from += 8_192) pieces.push(String.fromCharCode(...bytes.subarray(from, from + 8_192)));
-  return btoa(pieces.join(""));
 }
 
 /**

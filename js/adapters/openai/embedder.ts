@@ -1,3 +1,4 @@
+import { fromBase64 } from "../../byte-text.js";
 import { MemoryError } from "../../errors.js";
 import type { Embedder } from "../../types/options.js";
 import { prefixesOf, type PrefixOptions } from "../provider/embed-prefixes.js";
@@ -80,7 +81,7 @@ function vectorOf(embedding: unknown): Float32Array | undefined {
   if (Array.isArray(embedding)) return Float32Array.from(embedding as unknown[], Number);
   if (typeof embedding !== "string") return undefined;
   try {
-    const bytes = Uint8Array.from(atob(embedding), (letter) => letter.charCodeAt(0));
+    const bytes = fromBase64(embedding);
     const view = new DataView(bytes.buffer);
     return Float32Array.from({ length: bytes.length >> 2 }, (_, index) => view.getFloat32(index * 4, true));
   } catch {

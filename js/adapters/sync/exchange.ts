@@ -223,27 +223,31 @@ export class Exchange {
   }
 
   async #ask<Op extends Question["op"]>(question: Extract<Question, { op: Op }>): Promise<Answers[Op]> {
-    const signal = this.#signal;
-    if (signal.aborted) throw aborted(signal);
     const { store, generation } = this.#own;
-    const message = JSON.stringify({ throughline: PROTOCOL, store, generation, ...question });
-    let text: string;
-    try {
-      text = await this.#send(message, { signal });
-    } catch (error) {
-      if (signal.aborted) throw aborted(signal);
-      throw toMemoryError(error, "exchange_failed", "The other side of the exchange could not be reached.");
-    }
-    let answer: Answers[Op] | Failure | Behind;
-    try {
-      answer = JSON.parse(text) as typeof answer;
-    } catch (cause) {
-      throw new MemoryError("exchange_failed", "The other side of the exchange answered with something else than JSON.", { cause });
-    }
-    if ("error" in answer) throw errorOf(answer);
+    const answer = await asked<Answers[Op] | Behind>(this.#send, { throughline: PROTOCOL, store, generation, ...question }, this.#signal);
     if ("behind" in answer) throw new BeginAnew();
     return answer;
   }
+}
+
+/** Carries a question over, and the answer back. */
+export async function asked<Answer extends object>(send: ExchangeFunction, question: object, signal: AbortSignal): Promise<Answer> {
+  if (signal.aborted) throw aborted(signal);
+  let text: string;
+  try {
+    text = await send(JSON.stringify(question), { signal });
+  } catch (error) {
+    if (signal.aborted) throw aborted(signal);
+    throw toMemoryError(error, "exchange_failed", "The other side of the exchange could not be reached.");
+  }
+  let answer: Answer | Failure;
+  try {
+    answer = JSON.parse(text) as typeof answer;
+  } catch (cause) {
+    throw new MemoryError("exchange_failed", "The other side of the exchange answered with something else than JSON.", { cause });
+  }
+  if ("error" in answer) throw errorOf(answer);
+  return answer;
 }
 
 function notUnderstood(): MemoryError {

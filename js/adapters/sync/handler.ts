@@ -24,13 +24,22 @@ const MOST_WANTED = 1_000;
 
 /** A function of `Request` to `Response`, for any server that has them: answers what `syncMemory` asks. */
 export function syncHandler({ memoryFor, maxBytes = MAX_BYTES }: SyncHandlerOptions): (request: Request) => Promise<Response> {
+  return postHandler(memoryFor, maxBytes, (memory, body) => answered(memory, questionOf(body)));
+}
+
+/** Answers requests: finds what they are about, or whom it does not let in, reads the body, and tells what fails by code. */
+export function postHandler<Of extends object>(
+  find: (request: Request) => Promise<Of | Response> | Of | Response,
+  maxBytes: number,
+  work: (of: Of, body: string) => Promise<object>,
+): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
       if (request.method !== "POST") throw new MemoryError("invalid_argument", "An exchange is a POST request.");
-      const memory = await memoryFor(request);
-      if (memory instanceof Response) return memory;
-      const text = new TextDecoder().decode(await bodyOf(request, maxBytes));
-      return answer(await answered(memory, questionOf(text)), 200);
+      const found = await find(request);
+      if (found instanceof Response) return found;
+      const body = new TextDecoder().decode(await bodyOf(request, maxBytes));
+      return answer(await work(found, body), 200);
     } catch (error) {
       const failure = failureOf(error);
       return answer(failure, failure.error.code === "invalid_argument" ? 400 : 503);
@@ -39,7 +48,7 @@ export function syncHandler({ memoryFor, maxBytes = MAX_BYTES }: SyncHandlerOpti
 }
 
 /** The whole body, unless it is too long. */
-export async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
+async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   const reader = request.body?.getReader();

@@ -1,13 +1,14 @@
 /** A device's exchange with the other devices through a log that the server cannot read. */
 
 import type { Changes } from "../../changes.js";
-import { MemoryError, aborted, toMemoryError } from "../../errors.js";
+import { toBase64 } from "../../byte-text.js";
+import { MemoryError } from "../../errors.js";
 import type { ConversationHead, StoreState } from "../../types/changes.js";
-import { FIRST_FACTS, type ExchangeFunction, type SyncProgress } from "./exchange.js";
+import { FIRST_FACTS, asked, type ExchangeFunction, type SyncProgress } from "./exchange.js";
 import { readUnlessGone } from "./handler.js";
 import { START, chained, openBatch, sealBatch, type Batch } from "./log-seal.js";
-import { MESSAGE_BYTES, PROTOCOL, errorOf, unheard, type Failure } from "./protocol.js";
-import { fromBase64, toBase64, type LogAnswers, type LogQuestion } from "./sealed-log.js";
+import { MESSAGE_BYTES, PROTOCOL, unheard } from "./protocol.js";
+import { entryBytes, type LogAnswers, type LogQuestion } from "./sealed-log.js";
 
 /** What is kept about a log. */
 interface Kept {
@@ -117,7 +118,7 @@ export class SealedExchange {
       if (length < at) throw cutLog();
       if (entries.length === 0) return;
       for (const text of entries) {
-        const entry = fromBase64(text);
+        const entry = entryBytes(text);
         const batch = await openBatch(this.#key, entry, at, chain);
         if (batch === null) throw at === 0 ? wrongKey() : cutLog();
         chain = await chained(chain, entry);
@@ -195,18 +196,8 @@ export class SealedExchange {
     return this.#changes.save(this.#peer, this.#kept);
   }
 
-  async #ask<Op extends keyof LogAnswers>(question: Extract<LogQuestion, { op: Op }>): Promise<LogAnswers[Op]> {
-    const signal = this.#signal;
-    if (signal.aborted) throw aborted(signal);
-    let answer: LogAnswers[Op] | Failure;
-    try {
-      answer = JSON.parse(await this.#send(JSON.stringify(question), { signal })) as typeof answer;
-    } catch (error) {
-      if (signal.aborted) throw aborted(signal);
-      throw toMemoryError(error, "exchange_failed", "The other side of the exchange could not be reached, or its answer is no JSON.");
-    }
-    if ("error" in answer) throw errorOf(answer);
-    return answer;
+  #ask<Op extends keyof LogAnswers>(question: Extract<LogQuestion, { op: Op }>): Promise<LogAnswers[Op]> {
+    return asked(this.#send, question, this.#signal);
   }
 }
 

@@ -1,8 +1,9 @@
 /** The server's side where it cannot read anything: a log of sealed batches, which only grows. */
 
+import { fromBase64, toBase64 } from "../../byte-text.js";
 import { MemoryError } from "../../errors.js";
-import { bodyOf } from "./handler.js";
-import { MESSAGE_BYTES, PROTOCOL, failureOf } from "./protocol.js";
+import { postHandler } from "./handler.js";
+import { MESSAGE_BYTES, PROTOCOL } from "./protocol.js";
 
 /** Entries of a log, in order, from one on. */
 export interface LogPage {
@@ -59,29 +60,19 @@ export interface LogAnswers {
 
 /** A function of `Request` to `Response`: answers what `syncMemory` with a `key` asks. */
 export function sealedLogHandler({ logFor, maxBytes = 16 * 1024 * 1024 }: SealedLogHandlerOptions): (request: Request) => Promise<Response> {
-  return async (request) => {
-    try {
-      if (request.method !== "POST") throw new MemoryError("invalid_argument", "An exchange is a POST request.");
-      const log = await logFor(request);
-      if (log instanceof Response) return log;
-      return Response.json(await answered(log, questionOf(await bodyOf(request, maxBytes))));
-    } catch (error) {
-      const failure = failureOf(error);
-      return Response.json(failure, { status: failure.error.code === "invalid_argument" ? 400 : 503 });
-    }
-  };
+  return postHandler(logFor, maxBytes, (log, body) => answered(log, questionOf(body)));
 }
 
 async function answered(log: SealedLog, question: LogQuestion): Promise<LogAnswers[keyof LogAnswers]> {
-  if (question.op === "append") return { appended: await log.append(question.at, fromBase64(question.entry)) };
+  if (question.op === "append") return { appended: await log.append(question.at, entryBytes(question.entry)) };
   const { entries, length } = await log.read(question.from, MESSAGE_BYTES);
   return { entries: entries.map(toBase64), length };
 }
 
-function questionOf(body: Uint8Array): LogQuestion {
+function questionOf(body: string): LogQuestion {
   let question: LogQuestion | null = null;
   try {
-    question = JSON.parse(new TextDecoder().decode(body)) as LogQuestion | null;
+    question = JSON.parse(body) as LogQuestion | null;
   } catch {
     // Told below.
   }
@@ -92,17 +83,10 @@ function questionOf(body: Uint8Array): LogQuestion {
   return question;
 }
 
-/** Bytes as text. */
-export function toBase64(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 8_192) text += String.fromCharCode(...bytes.subarray(at, at + 8_192));
-  return btoa(text);
-}
-
-/** Text as bytes. */
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+/** The bytes of an entry. */
+export function entryBytes(text: string): Uint8Array<ArrayBuffer> {
   try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return fromBase64(text);
   } catch (cause) {
     throw new MemoryError("invalid_argument", "An entry of a sealed log is no base64.", { cause });
   }
