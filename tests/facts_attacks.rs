@@ -355,6 +355,42 @@ async fn attack(wanted: &'static str, way: &str, texts: &[String], imported: boo
     assert_eq!(after, before, "{way} {operation} {wanted}: {facts:#?}");
 }
 
+/// Every line that a session's episode may be made of, but for what makes it long enough.
+fn parroted(prompt: &str) -> String {
+    let lines = prompt.lines().filter_map(|line| line.strip_prefix("> "));
+    let items: Vec<&str> = lines.filter(|line| !line.trim().is_empty() && !line.starts_with("Well")).collect();
+    json!({ "goal": ["The talk"], "confirmed": items }).to_string()
+}
+
+#[test]
+fn attacks_reach_no_later_conversation_by_an_episode() {
+    let well = format!("Well, {}.", "so it goes on and on ".repeat(40));
+    let mut planted: Vec<String> = Vec::new();
+    for wanted in WANTED {
+        // What the assistant answers to the user's own words is part of what happened, whatever it says.
+        for (way, messages, imported) in ways(wanted).into_iter().filter(|(way, ..)| *way != "assistant") {
+            futures_executor::block_on(async {
+                let world = World::default().with_model(ScriptedModel::answering(|request| match request.purpose {
+                    Purpose::Extract => Some(r#"{"facts":[]}"#.to_owned()),
+                    _ => Some(parroted(&request.prompt)),
+                }));
+                let engine = world.open().await;
+                conversation(&engine, "c").await;
+                let texts = messages.iter().map(Value::to_string).collect();
+                engine.append(AppendRequest { imported, ..append("c", texts) }).await.unwrap();
+                let own = ["I am building a boat of oak.", &well].map(|text| message("user", text));
+                engine.append(append("c", own.to_vec())).await.unwrap();
+                engine.end_episode("c").await.unwrap();
+                world.clock.advance(1_000.0);
+                conversation(&engine, "later").await;
+                let system = engine.build_context(ask("later", "hello")).await.unwrap().system;
+                planted.extend(system.contains(wanted).then(|| format!("{way}: {wanted}")));
+            });
+        }
+    }
+    assert!(planted.is_empty(), "{planted:#?}");
+}
+
 /// The same words as the user's own are learned: what keeps the others out is where they stand.
 #[test]
 fn what_the_user_says_plainly_is_learned_in_every_language() {

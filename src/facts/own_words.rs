@@ -75,7 +75,6 @@ const LETTER_END_CHARS: usize = 20;
 pub fn own_words(text: &str) -> String {
     let lines = spoken_lines(text);
     let lines = before_other_text(&lines);
-    let asks_about = |line: &&str| ABOUT.split('|').any(|words| lowercase(line).contains(words));
     let is_about_text = lines.iter().any(asks_about);
     let is_long = text.chars().count() > LONGEST_SAID_CHARS || paragraphs(lines) > 2;
     let (first, last) = (first_paragraph(lines), last_paragraph(lines));
@@ -146,10 +145,19 @@ fn before_other_text<'a, 'b>(lines: &'b [&'a str]) -> &'b [&'a str] {
     let first = lines.iter().position(|line| !is_blank(line)).unwrap_or(0);
     match lines.get(first) {
         Some(line) if points_below(line, lines.get(first + 1).is_some_and(is_blank)) => {
-            lines.get(..=first).unwrap_or_default()
+            // Where the last line asks about the text above it, the first one may be that text.
+            let last = lines.iter().rposition(|line| !is_blank(line)).unwrap_or(first);
+            let is_above = last > first && lines.get(last).is_some_and(asks_about);
+            if is_above { &[] } else { lines.get(..=first).unwrap_or_default() }
         }
         _ => lines,
     }
+}
+
+/// Whether a line speaks about a text that stands in the same message.
+fn asks_about(line: &&str) -> bool {
+    let line = lowercase(line);
+    ABOUT.split('|').any(|words| line.contains(words))
 }
 
 /// A short line of greeting that ends in a comma or colon, or in a form of address.
