@@ -72,9 +72,10 @@ impl Conversation {
             && self.returned.is_empty()
     }
 
-    /// Puts a message onto the path as it is taken in, where each follows the one before it.
+    /// Puts a message onto the path as it is taken in, where each follows the one before it. Where the one before it is not on
+    /// the path (it was read before the record that has it), [`Self::follow_leaf`] puts all of them there.
     pub(crate) fn place_if_linear(&mut self, seq: Seq) {
-        if self.stored.value.is_linear() {
+        if self.stored.value.is_linear() && self.leaf_seq() + 1 == seq {
             self.path.push(seq);
             self.placed_until_seq = seq;
         }
@@ -111,5 +112,43 @@ impl Conversation {
         returned.retain(is_missing);
         self.returned = returned;
         documents
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::stored::Stored;
+    use crate::records::ConversationRecord;
+    use crate::store::{Record, Store};
+
+    fn record(last_seq: Seq) -> Stored<ConversationRecord> {
+        let fields = r#""id":"c","born":1,"remember":true,"createdAt":0,"updatedAt":0,"tokens":0"#;
+        let body = format!(r#"{{{fields},"lastSeq":{last_seq}}}"#);
+        Stored::read(Store::Conversations, &Record { body, blob: None }).unwrap()
+    }
+
+    fn take_in(conversation: &mut Conversation, seqs: std::ops::RangeInclusive<Seq>) {
+        for seq in seqs {
+            conversation.place_if_linear(seq);
+            let mut message = MessageMeta::new(seq, "");
+            message.parent_seq = seq - 1;
+            conversation.messages.push(message);
+        }
+    }
+
+    #[test]
+    fn messages_read_before_the_record_that_has_them_leave_no_hole() {
+        let mut conversation = Conversation::new(0, record(4));
+        // Another tab appended three between the reading of the record and of the messages.
+        take_in(&mut conversation, 1..=7);
+        conversation.follow_leaf();
+        assert_eq!(conversation.path, [1, 2, 3, 4]);
+        conversation.stored = record(8);
+        take_in(&mut conversation, 8..=8);
+        assert!(!conversation.is_loaded(), "the path has yet to follow the record");
+        conversation.follow_leaf();
+        assert_eq!(conversation.path, (1..=8).collect::<Vec<_>>());
+        assert!(conversation.is_loaded());
     }
 }

@@ -219,7 +219,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    fn new(number: u32, stored: Stored<ConversationRecord>) -> Self {
+    pub(super) fn new(number: u32, stored: Stored<ConversationRecord>) -> Self {
         Self {
             number,
             removed: stored.value.removed,
