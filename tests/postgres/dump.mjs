@@ -27,8 +27,9 @@ try {
   const args = ["-h", "127.0.0.1", "-p", String(server.port), "-U", "owner", "--schema=throughline", "--inserts", "--no-owner", "--no-comments", "chat"];
   const dumped = spawnSync(join(server.programs, "pg_dump"), args, { encoding: "utf8" });
   if (dumped.status !== 0) throw new Error(dumped.stderr);
-  // What only psql reads, and what only says something to people.
-  const lines = dumped.stdout.split("\n").filter((line) => line !== "" && !/^(--|\\|SET |SELECT pg_catalog.set_config)/.test(line));
+  // What only psql reads, and what only says something to people. Functions come before the tables that they read: their bodies
+  // are not to be checked.
+  const lines = dumped.stdout.split("\n").filter((line) => line !== "" && !/^(--|\\|SET (?!check_function_bodies)|SELECT pg_catalog.set_config)/.test(line));
   mkdirSync(new URL("releases/", import.meta.url), { recursive: true });
   const name = `${MIGRATIONS.length}-${hasVectors ? "pgvector" : "bytes"}.sql`;
   writeFileSync(new URL(`releases/${name}`, import.meta.url), `${hasVectors ? "CREATE EXTENSION vector;\n" : ""}${lines.join("\n")}\n`);

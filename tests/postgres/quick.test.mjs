@@ -330,6 +330,9 @@ for (const name of existsSync(RELEASES) ? readdirSync(RELEASES).filter((file) =>
     const [{ seq }] = await memory.append(items[0].id, { role: "user", content: "And on." });
     assert.equal(seq, 4);
     await memory.close();
+    const { rows: kept } = await old.database.query("SELECT count(*)::int AS n FROM throughline.search_messages WHERE user_id = 'alex'");
+    // Where it searches, it has an entry for each message, of whichever layout.
+    assert.deepEqual(kept, [{ n: name.includes("pgvector") ? 4 : 0 }]);
     await old.database.close();
   });
 }
