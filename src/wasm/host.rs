@@ -3,8 +3,8 @@
 use super::cipher::JsKeyHolder;
 use super::convert::{error_from_js, to_js};
 use super::external::ExternalStore;
+use super::opening::{EmbedderOptions, ModelOptions};
 use super::timer::Sleep;
-use super::{EmbedderOptions, ModelOptions};
 use crate::engine::{Event, Listener};
 use crate::error::{Code, Error, Result};
 use crate::ports::{Clock, Embedder, LanguageModel, LockGuard, Locks, ModelRequest, Pending};
