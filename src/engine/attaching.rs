@@ -6,12 +6,12 @@
 //! a message came from a segment. Whatever cannot be read of a segment is left out, and the segment is made again.
 
 use super::Engine;
-use super::loading::{embedded_until, embedded_with, unread_vectors};
 use super::outside::sealed;
 use super::sealing::{LEAST_SEALED, message_maker};
 use super::segment_catalogue::{Catalogue, Segment, SegmentReader};
 use super::state::{Conversation, MessageMeta, State};
 use super::stored::Stored;
+use super::stored_vectors::{embedded_until, embedded_with, unread_vectors};
 use crate::error::Result;
 use crate::key;
 use crate::lexical::LexicalSegment;

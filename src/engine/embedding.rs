@@ -6,9 +6,10 @@
 use super::Engine;
 use super::event::Event;
 use super::jobs::Progress;
-use super::loading::{job_key, model_of};
+use super::loading::job_key;
 use super::missing_vectors::refuse;
 use super::stored::{Stored, encode_plain};
+use super::stored_vectors::model_of;
 use crate::error::{Code, Error, Result};
 use crate::key;
 use crate::message::{Role, Seq};

@@ -5,10 +5,11 @@
 
 use super::Engine;
 use super::event::Event;
-use super::loading::{job_key, model_of};
+use super::loading::job_key;
 use super::staging::NEXT_SWEEP_MS;
 use super::state::Conversation;
 use super::stored::Stored;
+use super::stored_vectors::model_of;
 use crate::error::{Code, Error, Result};
 use crate::message::Role;
 use crate::ports::{Check, Commit, Store};

@@ -7,10 +7,11 @@
 use super::Engine;
 use super::embedding::{Batch, put_vectors};
 use super::jobs::Progress;
-use super::loading::{job_key, model_of};
+use super::loading::job_key;
 use super::readable::seq_of;
 use super::state::State;
 use super::stored::Stored;
+use super::stored_vectors::model_of;
 use crate::error::Result;
 use crate::key;
 use crate::message::Seq;

@@ -7,10 +7,11 @@
 
 use super::Engine;
 use super::attaching::meta_of;
-use super::loading::{document_of, embedded_until, embedded_with, is_indexed};
+use super::loading::{document_of, is_indexed};
 use super::message_ids::given_id;
 use super::readable::read_message;
 use super::state::{Conversation, MessageMeta, State};
+use super::stored_vectors::{embedded_until, embedded_with};
 use crate::error::Result;
 use crate::lexical::{Analyzer, term_counts};
 use crate::message::Seq;

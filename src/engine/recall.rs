@@ -1,10 +1,11 @@
 //! Search over raw messages: for `recall`, and for the evidence of a context.
 
 use super::Engine;
-use super::loading::{job_key, unread_vectors};
+use super::loading::job_key;
 use super::outside::Findings;
 use super::readable::read_message;
 use super::state::Conversation;
+use super::stored_vectors::unread_vectors;
 use crate::context::{EvidenceGroup, EvidenceMessage};
 use crate::embedded_data::without_data;
 use crate::error::{Code, Error, Result};

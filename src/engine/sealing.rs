@@ -6,11 +6,12 @@
 
 use super::Engine;
 use super::event::Event;
-use super::loading::{document_of, is_indexed, is_unusable, vector_from_bytes};
+use super::loading::{document_of, is_indexed, is_unusable};
 use super::missing_vectors::EmbeddedParts;
 use super::outside::{row_document, table_row};
 use super::segment_catalogue::{Catalogue, SEGMENT_LAYOUT, Segment, delete_segment};
 use super::stored::decode;
+use super::stored_vectors::vector_from_bytes;
 use crate::error::{Code, Result};
 use crate::key;
 use crate::lexical::{ANALYZER_VERSION, LexicalSegment, SegmentBuilder};
