@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { withOrderedNames } from "./function-order.mjs";
 import {
-  ROOT, TOOLS, Stop, ensurePackages, ensureRust, ensureWasmBindgen, main, pinnedWasmBindgen, run, say, step, targetDirectory,
+  ROOT, TOOLS, Stop, ensurePackages, ensureRust, ensureWasmBindgen, main, output, pinnedWasmBindgen, run, say, step, targetDirectory,
 } from "./toolchain.mjs";
 
 const DIST = join(ROOT, "dist");
@@ -44,8 +44,10 @@ async function buildEngine() {
     },
     async () => {
       const target = "wasm32-unknown-unknown";
+      // The crates must be there before their folder is asked for.
+      await run("cargo", ["fetch", "--locked", "--target", target]);
       // Only the cdylib: beside an rlib cargo leaves link-time optimisation out without a word.
-      await run("cargo", [...withoutLocalPaths(target), "rustc", "--release", "--target", target, "--features", "wasm", "--lib", "--crate-type", "cdylib"]);
+      await run("cargo", [...withoutLocalPaths(target), "rustc", "--locked", "--release", "--target", target, "--features", "wasm", "--lib", "--crate-type", "cdylib"]);
       rmSync(WORK, { recursive: true, force: true });
       await run("wasm-bindgen", [
         join(targetDirectory(), target, "release", "throughline.wasm"),
@@ -60,12 +62,21 @@ async function buildEngine() {
   );
 }
 
-/** Panic messages name source files: without this they would carry the paths of the machine that built the engine. */
+/**
+ * Panic messages name source files: without this they would carry the paths of the machine that built the engine, those of the
+ * crates and, where rust-src is installed, of the standard library too; and another folder would make another file.
+ */
 function withoutLocalPaths(target) {
-  const sources = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry", "src");
-  const registries = existsSync(sources) ? readdirSync(sources).map((name) => [join(sources, name), "crates"]) : [];
-  const flags = [...registries, [ROOT, "throughline"]].map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
+  const crates = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry", "src");
+  const registries = existsSync(crates) ? readdirSync(crates).map((name) => [join(crates, name), "crates"]) : [];
+  const flags = [...registries, standardLibrary(), [ROOT, "throughline"]].map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
   return ["--config", `target.${target}.rustflags=${JSON.stringify(flags)}`];
+}
+
+/** Where the standard library's sources are, and the name that they have in a compiler without them. */
+function standardLibrary() {
+  const [, commit] = /^commit-hash: (\w+)$/m.exec(output("rustc", ["--version", "--verbose"]) ?? "") ?? [];
+  return [join(output("rustc", ["--print", "sysroot"]) ?? "", "lib/rustlib/src/rust"), `/rustc/${commit}`];
 }
 
 /** wasm-opt, for size: once more after the first time, in the order in which the functions pack best. */
@@ -269,7 +280,7 @@ async function buildVocabularies() {
       mkdirSync(plain, { recursive: true });
       mkdirSync(packed, { recursive: true });
       // Not a release build: linking it would take longer than all that it saves.
-      await run("cargo", ["run", "-p", "throughline-tokens", "--features", "tiktoken", "--", plain]);
+      await run("cargo", ["run", "--locked", "-p", "throughline-tokens", "--features", "tiktoken", "--", plain]);
       for (const name of readdirSync(plain).filter((each) => each.endsWith(".bin"))) {
         writeFileSync(join(packed, `${name}.gz`), gzipSync(readFileSync(join(plain, name)), { level: 9 }));
       }

@@ -1,8 +1,11 @@
 // What stands between a tag and a release, and what the workflows may do.
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { notes, problems } from "../../scripts/release.mjs";
+import { fingerprint, notes, problems } from "../../scripts/release.mjs";
+import { differing, hashOf, toolsOfBuild } from "../../scripts/reproduce.mjs";
 
 const folder = new URL("../../.github/workflows/", import.meta.url);
 const workflows = readdirSync(folder).map((name) => ({ name, text: readFileSync(new URL(name, folder), "utf8") }));
@@ -24,6 +27,34 @@ test("the notes of a release are its part of the changelog", () => {
   assert.equal(notes("v1.2.3", ready.changelog), "Fixed:\n- One.");
   assert.equal(notes("v1.2.2", ready.changelog), "- Two.");
   assert.throws(() => notes("v9.9.9", ready.changelog), /nothing about/);
+});
+
+test("the notes name the engine's hash and what it was built with; the release builds it twice before it is packed", () => {
+  const engine = hashOf(new URL("../../dist/engine.wasm", import.meta.url));
+  assert.match(fingerprint(engine, toolsOfBuild()), /SHA-256 `[0-9a-f]{64}`, built with rustc \d+\.\d+\.\d+.*, wasm-bindgen \d+\.\d+\.\d+, binaryen \d+\.\d+\.\d+\./);
+  const { text } = workflows.find(({ name }) => name === "release.yml");
+  assert.ok(text.indexOf("scripts/reproduce.mjs") > 0 && text.indexOf("scripts/reproduce.mjs") < text.indexOf("npm pack"));
+});
+
+test("two builds are compared file by file", () => {
+  const folder = mkdtempSync(join(tmpdir(), "throughline-two-builds-"));
+  const [one, other] = ["one", "other"].map((name) => join(folder, name));
+  for (const build of [one, other]) {
+    mkdirSync(join(build, "deep"), { recursive: true });
+    writeFileSync(join(build, "deep", "same"), "1");
+    writeFileSync(join(build, "changed"), build);
+  }
+  writeFileSync(join(one, "more"), "");
+  writeFileSync(join(other, "deep", "more"), "");
+  assert.deepEqual(differing(one, other), ["changed", join("deep", "more"), "more"]);
+  assert.deepEqual(differing(one, one), []);
+  rmSync(folder, { recursive: true });
+});
+
+test("the engine names no folder of the machine that built it", () => {
+  const engine = readFileSync(new URL("../../dist/engine.wasm", import.meta.url)).toString("latin1");
+  assert.ok(engine.includes("src/engine/"), "its panics name source files");
+  assert.doesNotMatch(engine, /\/(home|root|Users|work|tmp)\/[\w.-]+\/|[A-Z]:\\(Users|a)\\/);
 });
 
 test("every action is pinned by its commit, with its version beside it", () => {
