@@ -102,7 +102,7 @@ test("the test of a server says what is wrong, and what to start it with", async
 
 test("a fact that the model found shows its quote, its trust and where it was said, and has a history", async () => {
   model.state.purposes.extract = ({ messages }) => {
-    const at = /\[(\d+)\] user[^\n]*\n> I live in Oslo/.exec(messages.at(-1).content);
+    const at = /\[(\d+)\] user[^\n]*\n> [^\n]*I live in Oslo/.exec(messages.at(-1).content);
     return { facts: at === null ? [] : [{ fact: "Lives in Oslo", category: "identity", key: "home", confidence: 0.9, quote: "I live in Oslo", seq: Number(at[1]), kind: "statement", valid_days: null }] };
   };
   await turnOnModel(page, model.url);
@@ -112,6 +112,18 @@ test("a fact that the model found shows its quote, its trust and where it was sa
   await page.waitForSelector('.fact:has-text("Lives in Oslo")');
   const fact = page.locator(".fact", { hasText: "Lives in Oslo" });
   assert.match(await fact.textContent(), /identity.*you said it.*90%.*said in a chat.*I live in Oslo/s);
+  await say("As I said: I live in Oslo. Thanks!");
+  await open("memory");
+  const sources = fact.locator("[data-part=sources]");
+  // What was said is looked through in the background, and read anew whenever the list is unfolded.
+  await eventually(page, async () => {
+    const details = document.querySelector(".fact [data-part=sources]");
+    details.open = !details.open;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return details.open && details.querySelectorAll("li").length === 2;
+  });
+  assert.match(await sources.textContent(), /Message 1 of “I live in Oslo.*Message 3 of “I live in Oslo/s);
+  await picture("memory-sources");
   await fact.locator('[data-action="pin"]').click();
   await page.waitForSelector(".fact .badge");
   await fact.locator('[data-action="edit"]').click();
@@ -119,9 +131,9 @@ test("a fact that the model found shows its quote, its trust and where it was sa
   await page.keyboard.press("Enter");
   await page.waitForSelector('.fact:has-text("Lives in Bergen")');
   const edited = page.locator(".fact", { hasText: "Lives in Bergen" });
-  await edited.locator("summary").click();
-  await page.waitForFunction(() => document.querySelectorAll(".fact .history li").length >= 2);
-  assert.match(await edited.locator(".history").textContent(), /Remembered by the model.*Changed by you.*Lives in Oslo.*Lives in Bergen/s);
+  await edited.locator("[data-part=history] summary").click();
+  await page.waitForFunction(() => document.querySelectorAll(".fact [data-part=history] li").length >= 2);
+  assert.match(await edited.locator("[data-part=history]").textContent(), /Remembered by the model.*Changed by you.*Lives in Oslo.*Lives in Bergen/s);
   await picture("memory");
 });
 

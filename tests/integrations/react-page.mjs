@@ -34,9 +34,9 @@ function Chat({ id, newest }) {
 }
 
 function Facts() {
-  const { status, facts, add, approve, forget, update } = useFacts();
+  const { status, facts, add, approve, forget, update, sources } = useFacts();
   globalThis.facts = { add };
-  return h("section", { "data-status": status }, h(FactList, { facts, onApprove: approve, onForget: forget, onUpdate: update, onShowSource: (...source) => (globalThis.source = source) }));
+  return h("section", { "data-status": status }, h(FactList, { facts, onApprove: approve, onForget: forget, onUpdate: update, onShowSource: (...source) => (globalThis.source = source), sourcesOf: sources, conversationName: (id) => `Chat ${id}` }));
 }
 
 function Inspector({ id }) {
@@ -82,12 +82,26 @@ class Boundary extends Component {
 const sections = { goal: ["Ship the importer"], confirmed: ["The port is 8471"], decisions: [], constraints: [], failed: [], open: [], next: [], identifiers: ["8471"] };
 const languageModel = { contextWindow: 32_000, generate: async () => JSON.stringify(sections) };
 
+/** A model that finds one fact, wherever it is said. */
+const learningModel = {
+  contextWindow: 32_000,
+  generate: async ({ purpose, messages }) => {
+    const at = purpose === "extract" && /\[(\d+)\] user[^\n]*\n> [^\n]*I live in Riga/.exec(messages.at(-1).content);
+    return JSON.stringify({ facts: at ? [{ fact: "Lives in Riga", category: "identity", key: "home", confidence: 0.9, quote: "I live in Riga", seq: Number(at[1]), kind: "statement", valid_days: null }] : [] });
+  },
+};
+
+const summarising = { languageModel, policy: { budget: { recentTokens: 400 }, facts: { extract: false } } };
+/** Options of the memory, where a scene wants any. */
+const OPTIONS = { inspector: summarising, look: summarising, learning: { languageModel: learningModel } };
+
 let tries = 0;
 const SCENES = {
   chat: (id) => [h(Chat, { key: "chat", id })],
   newest: (id) => [h(Chat, { key: "chat", id, newest: 2 })],
   idle: () => [h(Chat, { key: "chat", id: null })],
   facts: () => [h(Facts, { key: "facts" })],
+  learning: () => [h(Facts, { key: "facts" })],
   inspector: (id) => [h(Inspector, { key: "inspector", id }), h(SummaryView, { key: "summary", id })],
   look: (id) => [h(Inspector, { key: "inspector", id }), h(Facts, { key: "facts" }), h(SummaryView, { key: "summary", id })],
   suspense: (id) => [h(Suspense, { key: "suspense", fallback: h("p", null, "asleep") }, h(Sleeper), h(Chat, { id }))],
@@ -96,7 +110,7 @@ const SCENES = {
 globalThis.render = (scene, { userId, id }) => {
   const root = createRoot(document.getElementById("root"));
   globalThis.unmount = () => root.unmount();
-  const provided = () => open(userId, scene === "inspector" || scene === "look" ? { languageModel, policy: { budget: { recentTokens: 400 }, facts: { extract: false } } } : {});
+  const provided = () => open(userId, OPTIONS[scene]);
   const failsOnce = () => (tries++ === 0 ? Promise.reject(new Error("no")) : provided());
   const content = h(State, null, SCENES[scene === "failing" ? "chat" : scene](id));
   root.render(h(StrictMode, null, h(MemoryProvider, { open: scene === "failing" ? failsOnce : provided }, content)));

@@ -171,6 +171,29 @@ for (const [name, alias] of Object.entries(VERSIONS)) {
       await Promise.all([page.close(), other.close()]);
     });
 
+    test("all messages that show a fact are read when they are unfolded, each time anew", async () => {
+      const { page } = await show("learning");
+      const say = (id, words) => page.evaluate(async ([id, words]) => {
+        await memory.append(id, [{ role: "user", content: words }, { role: "assistant", content: "Noted." }]);
+        await memory.settled();
+      }, [id, words]);
+      await page.evaluate(() => memory.conversations.create({ id: "d" }));
+      await say("c", "I live in Riga.");
+      const list = page.locator("[data-part=sources]");
+      await page.getByText("Where it was said").waitFor();
+      assert.equal(await list.getByRole("button").count(), 0, "nothing is read before it is unfolded");
+      await list.locator("summary").click();
+      await page.getByRole("button", { name: "Chat c, Message 1" }).waitFor();
+      await say("d", "As I said: I live in Riga.");
+      await list.locator("summary").click();
+      await list.locator("summary").click();
+      await page.getByRole("button", { name: "Chat d, Message 1" }).click();
+      assert.deepEqual(await page.evaluate(() => globalThis.source), ["d", 1]);
+      assert.equal(await list.getByRole("button").count(), 2);
+      assertQuiet(page);
+      await page.close();
+    });
+
     test("a receipt follows the question without a context per key, and what it is made of", async () => {
       const { page } = await show("inspector");
       await page.evaluate(async () => {

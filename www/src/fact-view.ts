@@ -3,6 +3,7 @@
 import type { Fact, FactEvent, Memory } from "throughline";
 import { confirmAction } from "./confirm.ts";
 import { button, element, fill } from "./element.ts";
+import { factSources } from "./fact-sources.ts";
 import { visibleLine } from "./visible-text.ts";
 import { formatCount, formatShortDay, formatTime, humanise } from "./wording.ts";
 import type { Inquiry, Workspace } from "./workspace.ts";
@@ -59,7 +60,7 @@ export function factView(fact: Fact, host: FactHost): HTMLElement {
   fill(
     node,
     element("p", { class: "fact-text" }, fact.pinned && element("span", { class: "badge" }, "Pinned"), visibleLine(fact.fact)),
-    provenance(fact, host),
+    provenance(fact),
     usage(fact, host.workspace.inquiry),
     element("div", { class: "actions" },
       isProposed && button("Approve", () => void host.act((facts) => facts.approve(fact.id)), { class: "primary small", "data-action": "approve" }),
@@ -68,13 +69,14 @@ export function factView(fact: Fact, host: FactHost): HTMLElement {
         class: "quiet small", "data-action": "pin", "aria-pressed": fact.pinned ? "true" : "false",
       }),
       button(isProposed ? "Refuse" : "Forget", () => void forget(), { class: "quiet small", "data-action": "forget" })),
+    fact.source.conversationId !== null && factSources(fact, host),
     historyOf(fact, host.workspace),
   );
   return node;
 }
 
-function provenance(fact: Fact, { show }: FactHost): HTMLElement {
-  const { conversationId, quote, seq, type } = fact.source;
+function provenance(fact: Fact): HTMLElement {
+  const { conversationId, quote, type } = fact.source;
   const rows: [string, string | false][] = [
     ["Kind", humanise(fact.category)],
     ["Trust", TRUST[fact.trust] ?? humanise(fact.trust)],
@@ -91,9 +93,6 @@ function provenance(fact: Fact, { show }: FactHost): HTMLElement {
     element("dl", { class: "traits" }, ...rows.flatMap(([name, value]) =>
       (value === false ? [] : [element("div", {}, element("dt", {}, name), element("dd", {}, value))]))),
     quote ? element("blockquote", {}, visibleLine(quote)) : null,
-    conversationId !== null && seq !== null
-      ? button("Show where it was said", () => show(conversationId, seq), { class: "link", "data-action": "show" })
-      : null,
   );
 }
 
@@ -103,7 +102,7 @@ function usage(fact: Fact, inquiry: Inquiry | null): HTMLElement {
   const item = sections.flatMap(({ items }) => items).find(({ id, kind }) => kind === "fact" && id === fact.id);
   const drop = sections.flatMap(({ dropped }) => dropped).find(({ id }) => id === fact.id);
   const used = fact.accessCount === 0 || fact.lastAccessedAt === null
-    ? "In no context so far."
+    ? item ? "" : "In no context so far."
     : `In ${formatCount(fact.accessCount, "context")}, last on ${formatShortDay(new Date(fact.lastAccessedAt))}.`;
   const now = item
     ? `In the present context (${formatCount(item.tokens, "token")}), because ${fact.pinned ? "you pinned it" : "you wrote it down or confirmed it, or it fits the question"}.`
@@ -114,7 +113,7 @@ function usage(fact: Fact, inquiry: Inquiry | null): HTMLElement {
 /** Read when it is opened: most people look at few of them. */
 function historyOf(fact: Fact, workspace: Workspace): HTMLElement {
   const list = element("ol", { class: "history" });
-  const details = element("details", { class: "fact-history" }, element("summary", {}, "History"), list);
+  const details = element("details", { class: "fact-history", "data-part": "history" }, element("summary", {}, "History"), list);
   details.addEventListener("toggle", () => {
     if (!details.open || list.childElementCount > 0) return;
     void workspace.inBackground(async () => {
@@ -128,7 +127,8 @@ function historyOf(fact: Fact, workspace: Workspace): HTMLElement {
 /** One decision, as an entry of a list. */
 export function eventView({ after, at, before, by, changed, operation, reason }: FactEvent): HTMLElement {
   const date = new Date(at);
-  const who = by === null ? "" : ` ${BY[by] ?? by}`;
+  // Whoever found it, it was the person who said it again.
+  const who = by === null || operation === "NOOP" ? "" : ` ${BY[by] ?? by}`;
   return element(
     "li",
     { "data-operation": operation },

@@ -26,22 +26,24 @@ export function factsPanel(root: HTMLElement, workspace: Workspace, show: (conve
     const facts = await workspace.memory.facts.list();
     // What is being edited is not taken away; it is shown anew when that ends.
     if (read !== reads || root.querySelector("[data-editing]")) return;
-    const unfolded = new Set([...root.querySelectorAll<HTMLElement>(".fact:has(.fact-history[open])")].map(({ dataset }) => dataset["fact"]));
+    const unfolded = new Set([...root.querySelectorAll<HTMLDetailsElement>(".fact-history[open]")].map(partOfFact));
     const proposed = facts.filter(({ status }) => status === "proposed");
     const inUse = facts.filter(({ status }) => status !== "proposed").sort((a, b) => Number(b.pinned) - Number(a.pinned) || b.updatedAt - a.updatedAt);
     const isFocused = root.contains(document.activeElement) && (list.contains(document.activeElement) || review.contains(document.activeElement));
     review.hidden = proposed.length === 0;
     fill(review, ...reviewed(proposed, host));
     fill(list, ...(inUse.length > 0 ? inUse.map((fact) => factView(fact, host)) : [element("li", { class: "empty" }, "Nothing is remembered yet.")]));
-    for (const node of root.querySelectorAll<HTMLElement>(".fact")) {
-      const history = node.querySelector<HTMLDetailsElement>(".fact-history");
-      if (history && unfolded.has(node.dataset["fact"])) history.open = true;
-    }
+    for (const details of root.querySelectorAll<HTMLDetailsElement>(".fact-history")) details.open = unfolded.has(partOfFact(details));
     if (isFocused) list.focus({ preventScroll: true });
   };
   const update = refreshing(workspace, refresh);
   workspace.subscribe(["facts", "model", "inquiry"], update);
   update();
+}
+
+/** Which part of which fact is folded away there. */
+function partOfFact(details: HTMLDetailsElement): string {
+  return `${details.closest<HTMLElement>(".fact")?.dataset["fact"] ?? ""} ${details.dataset["part"] ?? ""}`;
 }
 
 function act(workspace: Workspace, action: (facts: Memory["facts"]) => Promise<unknown>): Promise<boolean> {

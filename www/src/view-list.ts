@@ -33,6 +33,8 @@ export const VIEWS: readonly View[] = [
       const { memoryView } = await import("./memory-view.ts");
       memoryView(root, workspace);
     },
+    // What was said last waits to be looked through with what follows; who looks at what is remembered does not want to wait.
+    shown: (workspace) => void workspace.inBackground(async () => workspace.memory?.settled()),
   },
   {
     id: "import",

@@ -17,6 +17,8 @@ export interface View {
   place: "beside" | "page";
   /** Fills its place, once, when it is first shown; from then on it keeps itself current by `workspace.subscribe`. */
   mount: (root: HTMLElement, workspace: Workspace) => void | Promise<void>;
+  /** What happens whenever somebody turns to it. */
+  shown?: (workspace: Workspace) => void;
 }
 
 /** The conversation itself. */
@@ -60,6 +62,7 @@ class ViewSwitch {
     if (view) void this.mount(view.id);
     if (name === this.#shown) return;
     this.#shown = name;
+    view?.shown?.(this.#workspace);
     document.title = view ? `${view.title} - Throughline` : "Throughline: see what your model remembers";
     writeAddress({ chat: this.#workspace.current?.id ?? readAddress().chat, view: view ? name : null }, isStep);
     this.#keepFocus(name);

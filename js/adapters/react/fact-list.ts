@@ -1,5 +1,6 @@
 import { createElement as h, useId, useState, type ReactElement } from "react";
-import type { Fact } from "../../index.js";
+import type { Fact, FactPlace } from "../../index.js";
+import { FactSources } from "./fact-sources.js";
 import { filled, wordFor, wordsOf, type InspectorWords, type WithWords } from "./wording.js";
 
 /** Props of {@link FactList}. An action that is left out has no button: give those of `useFacts`. */
@@ -13,6 +14,10 @@ export interface FactListProps extends WithWords {
   onUpdate?: (id: string, changes: { fact: string }) => unknown;
   /** Shows the message that a fact was learned from. */
   onShowSource?: (conversationId: string, seq: number) => unknown;
+  /** Reads all messages that show a fact, `sources` of `useFacts`: they are listed under what was learned from a conversation. */
+  sourcesOf?: (id: string) => Promise<readonly FactPlace[]>;
+  /** The name of a conversation, in front of its messages in that list. */
+  conversationName?: (conversationId: string) => string | undefined;
   className?: string;
 }
 
@@ -36,6 +41,7 @@ function FactItem({ fact, words, actions }: FactItemProps): ReactElement {
   const [draft, setDraft] = useState<string | undefined>(undefined);
   const id = useId();
   const { source, trust, status, pinned, localOnly } = fact;
+  const { sourcesOf, conversationName, onShowSource } = actions;
   const marks = [
     status === "proposed" && words.waits, wordFor(words.trust, trust), pinned && words.pinned, localOnly === true && words.localOnly,
   ].filter((mark) => mark !== false);
@@ -46,6 +52,7 @@ function FactItem({ fact, words, actions }: FactItemProps): ReactElement {
     body,
     source.quote === null ? null : h("blockquote", { "data-part": "quote" }, source.quote),
     h("p", { "data-part": "marks" }, marks.join(" · ")),
+    sourcesOf === undefined || source.conversationId === null ? null : h(FactSources, { fact, words, sourcesOf, conversationName, onShowSource }),
     draft === undefined ? h("div", { "data-part": "actions" }, ...buttons({ fact, words, actions }, () => setDraft(fact.fact))) : null,
   );
 }

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { AddFact, Fact, FactEvent, ListFacts, Memory, UpdateFact } from "../../index.js";
+import type { AddFact, Fact, FactEvent, FactPlace, ListFacts, Memory, UpdateFact } from "../../index.js";
 import type { LiveQueryOptions } from "./live-query.js";
 import { useMemory } from "./memory-provider.js";
 import { onEvents, openMemory, useLive, useLiveQuery, useStatus, type LiveStatus } from "./use-live.js";
@@ -18,6 +18,8 @@ export type LiveFacts = LiveStatus & {
   forget(id: string): Promise<void>;
   /** As `memory.facts.history`. */
   history(id: string): Promise<FactEvent[]>;
+  /** As `memory.facts.sources`: all messages that show it. */
+  sources(id: string): Promise<FactPlace[]>;
 };
 
 const NONE: readonly Fact[] = [];
@@ -40,12 +42,13 @@ function factsQuery(memory: Memory, filter: ListFacts): LiveQueryOptions<Fact[]>
   };
 }
 
-function factActions(memory: Memory | undefined): Pick<LiveFacts, "add" | "update" | "approve" | "forget" | "history"> {
+function factActions(memory: Memory | undefined): Pick<LiveFacts, "add" | "update" | "approve" | "forget" | "history" | "sources"> {
   return {
     add: async (fact) => openMemory(memory).facts.add(fact),
     update: async (id, changes) => openMemory(memory).facts.update(id, changes),
     approve: async (id) => openMemory(memory).facts.approve(id),
     forget: async (id) => openMemory(memory).facts.forget(id),
     history: async (id) => openMemory(memory).facts.history(id),
+    sources: async (id) => openMemory(memory).facts.sources(id),
   };
 }

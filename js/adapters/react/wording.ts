@@ -22,6 +22,8 @@ export interface InspectorWords {
   /** `{score}`: how well it fits. */
   score: string;
   why: string;
+  /** Heads the messages that show a fact. */
+  sources: string;
   /** `{position}` of a message. */
   message: string;
   approve: string;
@@ -67,7 +69,7 @@ export const INSPECTOR_WORDS: InspectorWords = {
     constraints: "Constraints", failed: "What failed", open: "Open questions", next: "Next steps", identifiers: "Identifiers",
   },
   context: "Context", tokensOf: "{used} of {room} tokens", tokens: "{tokens} tokens", free: "Free", reserve: "Kept for the answer",
-  leftOut: "Left out", nothing: "Nothing", score: "Fits to {score}\u00a0%", why: "Why", message: "Message {position}",
+  leftOut: "Left out", nothing: "Nothing", score: "Fits to {score}\u00a0%", why: "Why", sources: "Where it was said", message: "Message {position}",
   approve: "Approve", forget: "Forget", edit: "Edit", save: "Save", cancel: "Cancel", pinned: "Pinned", localOnly: "Stays on this device",
   waits: "Waits for your approval", noFacts: "Nothing is remembered yet.", noSummary: "Nothing has been summarised yet.",
   range: "Messages {from} to {to}", outdated: "Is being made again", actionOn: "{action}: {fact}",
