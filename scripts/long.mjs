@@ -1,5 +1,6 @@
 // `npm run test:long`: the tests that take longer than anybody waits for before a commit. Names of parts as arguments run only
-// those. `--runs N` sets how much of each is run, `--seed N` where it begins; what fails prints how to replay it.
+// those. `--runs N` sets how much of each is run, `--seed N` where it begins; what fails prints how to replay it. `--list` prints
+// the names, as JSON.
 
 import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
@@ -87,7 +88,8 @@ function simulation(runs, env, only) {
 }
 
 await main(async () => {
-  const { positionals, values } = parseArgs({ allowPositionals: true, options: { runs: { type: "string" }, seed: { type: "string" } } });
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { runs: { type: "string" }, seed: { type: "string" }, list: { type: "boolean" } } });
+  if (values.list) return console.log(JSON.stringify(Object.keys(PARTS)));
   const unknown = positionals.find((name) => !(name in PARTS));
   if (unknown !== undefined) throw new Stop(`There is no part "${unknown}". The parts are ${Object.keys(PARTS).join(", ")}; none: all.`);
   for (const [name, part] of Object.entries(PARTS)) {
