@@ -81,15 +81,44 @@ test("row 23: what is no data is refused before anything is written", async () =
 });
 
 test("row 25: a time that is none is replaced by the time of arrival, and the order stays", async () => {
-  const now = Date.UTC(2025, 0, 1);
+  let now = Date.UTC(2025, 0, 1);
   const { memory, id } = await chatOf([], { clock: () => now });
-  const times = [-1, null, "yesterday", 1e300, { now: true }, Number.MAX_SAFE_INTEGER];
-  await memory.append(id, times.map((createdAt, index) => user(`harbour number ${index}`, { createdAt })));
-  assert.equal((await memory.history(id)).length, times.length);
-  const groups = await memory.recall("harbour", { topK: 10 });
-  assert.ok(groups.length > 0 && groups.every(({ score }) => score >= 0 && score <= 1));
+  for (const createdAt of [NaN, Infinity]) await assert.rejects(memory.append(id, user("harbour", { createdAt })), { code: "invalid_argument" });
+  const none = [-1, -1e300, -0.001, null, "yesterday", "", 1e300, Number.MAX_SAFE_INTEGER, { now: true }, [now], true, undefined];
+  for (const [index, createdAt] of none.entries()) {
+    now += 60_000;
+    await memory.append(id, user(`harbour number ${index}`, { createdAt }));
+    assert.deepEqual(await seqsBetween(memory, now, now), [index + 1], `${String(createdAt)} is taken for a time`);
+  }
+  assert.equal((await memory.conversations.get(id)).updatedAt, now);
+  assert.deepEqual((await memory.history(id)).map(({ content }) => content), none.map((_, index) => `harbour number ${index}`));
+  const hits = (await memory.recall("What did I say most recently of the harbour?", { topK: 50 })).flatMap((group) => group.hits);
+  assert.ok(hits.length > 0 && hits.every(({ score }) => score >= 0 && score <= 1));
+  assert.ok(hits.every(({ scores }) => scores.recency >= 0 && scores.recency <= 1), "the age counts, and is none below zero");
   await memory.close();
 });
+
+test("row 25: seconds are not taken for milliseconds, nor a time in the future for more than the newest", async () => {
+  const now = Date.UTC(2025, 0, 1);
+  const { memory, id } = await chatOf([], { clock: () => now });
+  const then = Date.UTC(2024, 5, 1);
+  const same = [then, then / 1_000, String(then), String(then / 1_000), new Date(then).toISOString()];
+  await memory.append(id, same.map((createdAt, index) => user(`harbour number ${index}`, { createdAt })));
+  assert.deepEqual(await seqsBetween(memory, then, then), [1, 2, 3, 4, 5]);
+  await memory.append(id, user("harbour of a coming age", { createdAt: now + 500 * YEAR_MS }));
+  const hits = (await memory.recall("What did I say most recently of the harbour?", { topK: 50 })).flatMap((group) => group.hits);
+  const recency = Object.fromEntries(hits.map(({ seq, scores }) => [seq, scores.recency]));
+  assert.equal(recency[6], 1);
+  assert.equal(new Set([1, 2, 3, 4, 5].map((seq) => recency[seq])).size, 1);
+  assert.ok(recency[1] > 0 && recency[1] < 0.1, `half a year ago: ${recency[1]}`);
+  await memory.close();
+});
+
+/** Positions of the messages about the harbour whose time is in this range. */
+async function seqsBetween(memory, since, until) {
+  const groups = await memory.recall("harbour", { topK: 100, filter: { since, until } });
+  return groups.flatMap((group) => group.hits.map(({ seq }) => seq)).sort((one, other) => one - other);
+}
 
 test("row 26: a clock that jumps ten years back and forth changes no order, and nothing expires that should not", async () => {
   let now = Date.UTC(2025, 0, 1);
@@ -123,10 +152,43 @@ test("row 27: budgets that cannot work are refused, and the question is never cu
   await memory.close();
 });
 
+const NO_NUMBERS_OF_HITS = [-1, -1e9, NaN, Infinity, -Infinity, 0.5, 2.000001, "5", [3], true];
+
 test("row 28: as many hits as there are, for any number that is asked for", async () => {
   const { memory } = await chatOf(Array.from({ length: 20 }, (_, index) => user(`harbour ${index}`)));
-  assert.deepEqual(await memory.recall("harbour", { topK: 0 }).catch(({ code }) => code).then((answer) => (answer === "invalid_argument" ? [] : answer)), []);
-  const hits = (await memory.recall("harbour", { topK: 10 ** 9 })).flatMap((group) => group.hits);
-  assert.ok(hits.length >= 10 && new Set(hits.map(({ seq }) => seq)).size === hits.length);
+  const seqs = async (topK) => (await memory.recall("harbour", { topK })).flatMap((group) => group.hits.map(({ seq }) => seq));
+  const all = Array.from({ length: 20 }, (_, index) => index + 1);
+  for (const topK of [20, 21, 1_000, 1_001, 10 ** 9, 2 ** 53, 1e300]) {
+    assert.deepEqual((await seqs(topK)).sort((one, other) => one - other), all, String(topK));
+  }
+  for (const topK of [0, -0, 1, 7]) assert.equal((await seqs(topK)).length, topK + 0, String(topK));
+  for (const topK of NO_NUMBERS_OF_HITS) await assert.rejects(memory.recall("harbour", { topK }), { code: "invalid_argument" }, String(topK));
+  assert.equal((await seqs(undefined)).length, 10, "the default");
   await memory.close();
+});
+
+test("row 28: a search of facts gives as many as there are, for any number that is asked for", async () => {
+  const memory = await open();
+  for (let berth = 0; berth < 12; berth += 1) await memory.facts.add({ fact: `Berth ${berth} of the harbour is let to company ${berth}` });
+  const ids = async (topK) => (await memory.facts.search("harbour berth", { topK })).map(({ fact }) => fact.id);
+  for (const topK of [12, 13, 10 ** 9]) assert.equal(new Set(await ids(topK)).size, 12, String(topK));
+  for (const topK of [0, 1, 7]) assert.equal((await ids(topK)).length, topK, String(topK));
+  for (const topK of NO_NUMBERS_OF_HITS) await assert.rejects(memory.facts.search("harbour", { topK }), { code: "invalid_argument" }, String(topK));
+  assert.equal((await ids(undefined)).length, 10, "the default");
+  await memory.close();
+});
+
+test("row 28: a context takes as many hits as the policy says, and no number that is none", async () => {
+  for (const topK of NO_NUMBERS_OF_HITS) {
+    await assert.rejects(open({ policy: { retrieval: { topK } } }), ({ code }) => code === "invalid_config" || code === "invalid_argument", String(topK));
+  }
+  for (const [topK, least, most] of [[0, 0, 0], [1, 1, 1], [10 ** 9, 2, 60]]) {
+    const { memory, id } = await chatOf([], { policy: { retrieval: { topK, before: 0, after: 0 }, recent: { maxMessages: 4 } } });
+    await memory.append(id, Array.from({ length: 60 }, (_, index) => user(index % 10 ? `A word about gulls, ${index}` : `The lantern of harbour ${index} is lit at dusk.`)));
+    const context = await memory.buildContext({ conversationId: id, question: "When is the lantern of the harbour lit?" });
+    const hits = context.receipt.sections.flatMap(({ items }) => items).filter(({ reason }) => reason === "hit").length;
+    assert.ok(hits >= least && hits <= most, `${hits} hits for a policy of ${topK}`);
+    assert.ok(textOf(context).includes("When is the lantern"));
+    await memory.close();
+  }
 });
