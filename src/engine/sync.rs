@@ -12,7 +12,7 @@ use super::conversations::overtaken;
 use super::erasure::{ERASED, erased_key};
 use super::stored::{Stored, decode, encode};
 use super::sync_conversation::Position;
-use super::sync_merge::ConversationPiece;
+use super::sync_piece::ConversationPiece;
 use crate::error::{Code, Error, Result};
 use crate::hash::fnv1a;
 use crate::json_reader::{Fields, FromFields, FromJson, json_names};
