@@ -12,6 +12,8 @@ import { Notices } from "./postgres/notices.js";
 import { makePool, type PostgresPool } from "./postgres/pool.js";
 import { PostgresRecords } from "./postgres/records.js";
 import { JobRunner, type JobOptions, type JobReport } from "./postgres/run-jobs.js";
+import { PostgresSealedLog } from "./postgres/sealed-log.js";
+import type { SealedLog } from "./sync/sealed-log.js";
 
 export type { JobReport, WorkedMemory } from "./postgres/run-jobs.js";
 export type { PostgresClient, PostgresPool } from "./postgres/pool.js";
@@ -58,6 +60,22 @@ export interface PostgresStorageOptions extends PostgresOptions {
 /** Storage in PostgreSQL, for any number of users. */
 export interface PostgresStorage extends ExternalStorage {
   /** Closes the pool that was made here. To be called when every memory is closed; a pool that was given is left alone. */
+  end(): Promise<void>;
+}
+
+/** Options of {@link postgresLog}. */
+export interface PostgresLogOptions extends PostgresOptions {
+  /** Makes or changes the tables when first used. Default true; false where the app's role may not: see {@link migratePostgres}. */
+  migrate?: boolean;
+}
+
+/** Logs in PostgreSQL, one for each user. */
+export interface PostgresLog {
+  /** A user's log, for `sealedLogHandler`. */
+  of(userId: string): SealedLog;
+  /** Removes a user's log: devices that have read it are refused from then on, under the name of the peer that they know it by. */
+  delete(userId: string): Promise<void>;
+  /** Closes the pool that was made here; a pool that was given is left alone. */
   end(): Promise<void>;
 }
 
@@ -115,6 +133,35 @@ export function postgresStorage(options: PostgresStorageOptions): PostgresStorag
   };
   const dueUsers = (): DueUsers => new DueUsers(() => prepared().then(() => database), sql);
   return Object.assign(storage, { end, dueUsers });
+}
+
+/**
+ * Logs of what devices exchange sealed (`syncMemory` with a `key`), for any number of users: the server stores what it cannot
+ * read. Whose log a request is about is up to the app.
+ *
+ * ```ts
+ * const logs = postgresLog({ connectionString: process.env.DATABASE_URL });
+ * export const POST = sealedLogHandler({ logFor: async (request) => logs.of(await signedIn(request)) });
+ * ```
+ *
+ * @throws `invalid_config` naming the option. What the database refuses is told by the exchange.
+ */
+export function postgresLog(options: PostgresLogOptions): PostgresLog {
+  const { database, sql } = databaseOf(options);
+  let ready: Promise<Database> | undefined;
+  const prepared = (): Promise<Database> =>
+    (ready ??= (options.migrate ?? true ? migrate(database, sql) : requireLayout(database, sql)).then(() => database).catch((error: unknown) => {
+      ready = undefined;
+      throw error;
+    }));
+  const of = (userId: string): PostgresSealedLog => {
+    if (typeof userId !== "string" || userId === "" || userId.includes("\0")) throw invalid("The user of a log must be text that is not empty, without U+0000.");
+    return new PostgresSealedLog(prepared, sql, userId);
+  };
+  const end = async (): Promise<void> => {
+    if (options.pool === undefined) await database.end();
+  };
+  return { of, delete: (userId) => of(userId).delete(), end };
 }
 
 /**

@@ -33,6 +33,11 @@ export interface SyncOptions {
    * AES-GCM, which all devices of the user have and the server has not.
    */
   key?: Uint8Array | CryptoKey;
+  /**
+   * With a `key`: writes everything anew and removes what the log had before, and with it the sealed bytes of what was erased.
+   * Without it that is done by itself, once the log has grown by much, or everything was erased.
+   */
+  compact?: boolean;
   /** Hears how far it is, after every message. */
   onProgress?: (progress: SyncProgress) => void;
   /** Gives it up between two messages. What was exchanged stays, and the next call goes on from there. */
@@ -57,7 +62,7 @@ export async function syncMemory(memory: ExchangingMemory, options: SyncOptions)
   const { changes } = memory;
   const tell = (progress: SyncProgress): void => onProgress?.(structuredClone(progress));
   if (options.key !== undefined) {
-    const sealed = new SealedExchange(changes, { peer, key: await logKey(options.key), send: exchange, signal, onProgress: tell });
+    const sealed = new SealedExchange(changes, { peer, key: await logKey(options.key), send: exchange, signal, onProgress: tell, compact: options.compact === true });
     await sealed.run();
     return sealed.progress;
   }

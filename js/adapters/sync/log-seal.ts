@@ -16,6 +16,8 @@ export interface Batch {
   /** The digest of its facts. */
   facts: string;
   pieces: object[];
+  /** From this number on the log has everything: what is before it may go. */
+  completes?: number;
 }
 
 /** The hash of no entry. */

@@ -59,6 +59,11 @@ export function unheard(version: string | undefined): string {
   return (version ?? "").replace(/\.\d+\.[0-9a-f]+$/, ".0.0");
 }
 
+/** A version of which nothing is to be told again but that, and how, it is there. */
+export function untold(version: string): string {
+  return version.replace(/^(\d+)\..*$/, "$1.0.0.0.0.0");
+}
+
 const BUCKETS = 64;
 
 /** The bucket of a head. */

@@ -1,4 +1,4 @@
-/** The server's side where it cannot read anything: a log of sealed batches, which only grows. */
+/** The server's side where it cannot read anything: a log of sealed batches, which grows until a device writes it anew. */
 
 import { fromBase64, toBase64 } from "../../byte-text.js";
 import { MemoryError } from "../../errors.js";
@@ -9,36 +9,53 @@ import { MESSAGE_BYTES, PROTOCOL } from "./protocol.js";
 export interface LogPage {
   /** As many as fit, at least one where there is one. */
   entries: Uint8Array[];
-  /** How many entries the log has. */
+  /** The number behind the last entry: as many as the log has had. */
   length: number;
+  /** The number of the first entry that is left. Without it devices never shorten the log. */
+  start?: number;
+  /** What `cut` was given last. */
+  chain?: string;
 }
 
 /** One user's log. Entries are numbered from 0 without a gap, and never change. */
 export interface SealedLog {
-  /** Entries from a number on, of about so many bytes. */
+  /** Entries from a number on, or from the first that is left, of about so many bytes. */
   read(from: number, maxBytes: number): Promise<LogPage>;
   /** Adds an entry under the number `at`, where the log is exactly that long; else false, and nothing is added. */
   append(at: number, entry: Uint8Array): Promise<boolean>;
+  /**
+   * Removes every entry before this number for good, and keeps `chain`, a hash of them all; where the log begins there or behind
+   * it already, or has no entry from there on, nothing is changed. Without it devices never shorten the log.
+   */
+  cut?(before: number, chain: string): Promise<void>;
 }
 
 /** A log in memory, for tests and for trying it. */
 export function memoryLog(): SealedLog {
   const all: Uint8Array[] = [];
+  let [start, kept] = [0, ""];
   return {
     read(from, maxBytes) {
       const entries: Uint8Array[] = [];
       let bytes = 0;
-      for (const entry of all.slice(from)) {
+      for (const entry of all.slice(Math.max(from - start, 0))) {
         if (entries.length > 0 && bytes + entry.length > maxBytes) break;
         entries.push(entry);
         bytes += entry.length;
       }
-      return Promise.resolve({ entries, length: all.length });
+      return Promise.resolve({ entries, start, length: start + all.length, ...(start > 0 && { chain: kept }) });
     },
     append(at, entry) {
-      if (at !== all.length) return Promise.resolve(false);
+      if (at !== start + all.length) return Promise.resolve(false);
       all.push(entry.slice());
       return Promise.resolve(true);
+    },
+    cut(before, chain) {
+      if (before > start && before < start + all.length) {
+        all.splice(0, before - start);
+        [start, kept] = [before, chain];
+      }
+      return Promise.resolve();
     },
   };
 }
@@ -52,10 +69,13 @@ export interface SealedLogHandlerOptions {
 }
 
 /** What a device asks of a log, and what it is answered; entries in base64. */
-export type LogQuestion = { throughline: number } & ({ op: "read"; from: number } | { op: "append"; at: number; entry: string });
+export type LogQuestion = { throughline: number } &
+  ({ op: "read"; from: number } | { op: "append"; at: number; entry: string } | { op: "cut"; before: number; chain: string });
 export interface LogAnswers {
-  read: { entries: string[]; length: number };
+  /** With `start` where the log can be shortened. */
+  read: { entries: string[]; length: number; start?: number; chain?: string };
   append: { appended: boolean };
+  cut: { cut: boolean };
 }
 
 /** A function of `Request` to `Response`: answers what `syncMemory` with a `key` asks. */
@@ -65,8 +85,13 @@ export function sealedLogHandler({ logFor, maxBytes = 16 * 1024 * 1024 }: Sealed
 
 async function answered(log: SealedLog, question: LogQuestion): Promise<LogAnswers[keyof LogAnswers]> {
   if (question.op === "append") return { appended: await log.append(question.at, entryBytes(question.entry)) };
-  const { entries, length } = await log.read(question.from, MESSAGE_BYTES);
-  return { entries: entries.map(toBase64), length };
+  if (question.op === "cut") {
+    await log.cut?.(question.before, question.chain);
+    return { cut: log.cut !== undefined };
+  }
+  const { entries, length, start, chain } = await log.read(question.from, MESSAGE_BYTES);
+  const page = { entries: entries.map(toBase64), length };
+  return log.cut === undefined || start === undefined ? page : { ...page, start, ...(chain !== undefined && { chain }) };
 }
 
 function questionOf(body: string): LogQuestion {
@@ -79,7 +104,8 @@ function questionOf(body: string): LogQuestion {
   const isNumber = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
   const isRead = question?.op === "read" && isNumber(question.from);
   const isAppend = question?.op === "append" && isNumber(question.at) && typeof question.entry === "string";
-  if (question?.throughline !== PROTOCOL || !(isRead || isAppend)) throw new MemoryError("invalid_argument", "The request is none of a sealed log.");
+  const isCut = question?.op === "cut" && isNumber(question.before) && typeof question.chain === "string" && /^[0-9a-f]{64}$/.test(question.chain);
+  if (question?.throughline !== PROTOCOL || !(isRead || isAppend || isCut)) throw new MemoryError("invalid_argument", "The request is none of a sealed log.");
   return question;
 }
 
