@@ -32,7 +32,7 @@ export default typescript.config(
   {
     // What the browsers under test load.
     files: ["tests/engines/*.js"],
-    languageOptions: { globals: { ...nodeGlobals, addEventListener: "readonly" } },
+    languageOptions: { globals: { ...nodeGlobals, addEventListener: "readonly", indexedDB: "readonly", location: "readonly", window: "readonly" } },
     rules: { eqeqeq: "error", "max-lines": ["error", { max: 400 }] },
   },
   {

@@ -17,6 +17,9 @@ export interface Mark {
   conversations: number;
 }
 
+/** What only rises within a generation. */
+const RISING = ["positions", "born", "facts"] as const;
+
 /** Pause between two calls of the app's own place, in milliseconds. */
 const HINT_PAUSE_MS = 10_000;
 
@@ -108,8 +111,10 @@ export class StorageMarks {
 function joined(kept: Mark | undefined, mark: Mark, replace: boolean): Mark | undefined {
   if (kept?.storeId !== mark.storeId) return replace ? mark : undefined;
   if (kept.generation !== mark.generation) return kept.generation > mark.generation ? undefined : mark;
-  const most = (name: "positions" | "born" | "facts"): number => Math.max(kept[name], mark[name]);
-  return { ...mark, positions: most("positions"), born: most("born"), facts: most("facts") };
+  // A memory whose database was taken away counts nothing any more; what it had is what is lost.
+  const isBehind = RISING.some((name) => mark[name] < kept[name]);
+  const [positions, born, facts] = RISING.map((name) => Math.max(kept[name], mark[name])) as [number, number, number];
+  return { ...(isBehind ? kept : mark), positions, born, facts };
 }
 
 /** Pages have it, unless the browser forbids it; workers do not. */

@@ -1,7 +1,7 @@
 // `npm run test:engines`: what the storage promises, in every browser engine that can be driven here: Chromium with both of its
-// IndexedDB back ends, Firefox and WebKitGTK, each killed while it writes, its files searched for what was encrypted, and the
-// model of a power cut. Names of browsers as
-// arguments (of tests/engines/browsers.mjs) run only those; `--runs N` is how often each is killed.
+// IndexedDB back ends, Firefox and WebKitGTK, each killed while it writes, its files searched for what was encrypted, the model
+// of a power cut, and tabs, erasure, older databases, damage, private windows and backups. Names of browsers as arguments (of
+// tests/engines/browsers.mjs) run only those; `--runs N` is how often each is killed.
 
 import { spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
@@ -17,7 +17,7 @@ export async function testEngines({ names = Object.keys(BROWSERS), runs = RUNS, 
   for (const name of names) await ensureBrowser(name);
   const env = { ENGINES: names.join(","), RUNS: String(runs), SEED: String(seed) };
   say(`${names.join(", ")}: each is killed ${runs} times in bursts, and ${Math.ceil(runs / 3)} times in each of the other ways ...`);
-  const files = ["tests/engines/crash.test.mjs", "tests/engines/encryption.test.mjs", "tests/engines/largest-message.test.mjs"];
+  const files = ["crash", "encryption", "largest-message", "promises"].map((file) => `tests/engines/${file}.test.mjs`);
   if (await ensureStrace()) files.push("tests/engines/power-cut.test.mjs");
   await nodeTest(files, env);
 }

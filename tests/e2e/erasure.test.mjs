@@ -18,6 +18,7 @@ const PREFIX = ["z", "q", "m"].join("");
 const PAGE = String.raw`
   import { createMemory } from "/throughline/index.js";
   import init from "/throughline/engine-glue.js";
+  import { everyRecord } from "/engines/records.js";
   const prefix = ["z", "q", "m"].join("");
   const m = (number) => prefix + String(number).padStart(3, "0");
   const inText = (text) => [...new Set(text.match(new RegExp(prefix + "\\d{3}", "g")) ?? [])];
@@ -104,20 +105,9 @@ const PAGE = String.raw`
   };
   globalThis.inStores = async () => {
     const found = new Set();
-    for (const { name } of await indexedDB.databases()) {
-      const database = await new Promise((resolve) => { indexedDB.open(name).onsuccess = ({ target }) => resolve(target.result); });
-      for (const store of database.objectStoreNames) {
-        await new Promise((resolve) => {
-          database.transaction(store).objectStore(store).openCursor().onsuccess = ({ target: { result: cursor } }) => {
-            if (!cursor) return resolve();
-            const { blob, ...rest } = cursor.value;
-            for (const word of inText(JSON.stringify([cursor.key, rest]))) found.add(Number(word.slice(3)));
-            if (blob !== undefined) for (const number of inBytes(new Uint8Array(blob.buffer ?? blob))) found.add(number);
-            cursor.continue();
-          };
-        });
-      }
-      database.close();
+    for (const { key, value: { blob, ...rest } } of await everyRecord()) {
+      for (const word of inText(JSON.stringify([key, rest]))) found.add(Number(word.slice(3)));
+      if (blob !== undefined) for (const number of inBytes(new Uint8Array(blob.buffer ?? blob))) found.add(number);
     }
     return [...found].sort((a, b) => a - b);
   };
@@ -142,7 +132,7 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
     const [site, profile] = ["site", "profile"].map((name) => mkdtempSync(join(tmpdir(), `throughline-erasure-${name}-`)));
     writeFileSync(join(site, "index.html"), `<!doctype html><title>t</title><script type="module" src="page.js"></script>`);
     writeFileSync(join(site, "page.js"), PAGE);
-    const server = await serve({ port: 0, mounts: { "/throughline/": join(root, "dist"), "/": site } });
+    const server = await serve({ port: 0, mounts: { "/throughline/": join(root, "dist"), "/engines/": join(root, "tests/engines"), "/": site } });
     const launch = () =>
       chromium.launchPersistentContext(profile, {
         executablePath: process.env.CHROME_PATH ?? "/usr/bin/chromium",

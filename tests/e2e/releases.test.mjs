@@ -1,9 +1,10 @@
 // A database of every release, as it was in the browser, opens for ever: read, searched, gone on with, and also where the upgrade
 // is killed. KILLS is behind how many of its ten writes (`npm run test:long -- upgrades` for all).
-/* global memory, indexedDB, IDBDatabase, IDBObjectStore, IDBTransaction */
+/* global memory, IDBDatabase, IDBObjectStore, IDBTransaction */
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
+import { EXPECTED_SEALED, expectedOfRelease, readRelease, readSealedRelease, restoreRelease } from "../engines/release.js";
 import { BACK_ENDS, openSite } from "./pages.mjs";
 
 const folder = new URL("../releases/", import.meta.url);
@@ -11,23 +12,6 @@ const folder = new URL("../releases/", import.meta.url);
 const { KILLS } = process.env;
 const KILLED_AFTER = KILLS === undefined ? [2, 9] : Array.from({ length: Number(KILLS) }, (_, index) => 1 + index);
 const releases = readdirSync(folder).map((file) => JSON.parse(readFileSync(new URL(file, folder), "utf8")));
-
-/** Runs in the page: writes a release's records into a database of its layout. */
-async function restore({ name, database: given = `throughline:${name}`, version, stores }) {
-  const request = indexedDB.open(given, version);
-  request.onupgradeneeded = () => Object.keys(stores).forEach((store) => request.result.createObjectStore(store));
-  await new Promise((resolve, reject) => { request.onsuccess = resolve; request.onerror = reject; });
-  const database = request.result;
-  const transaction = database.transaction(Object.keys(stores), "readwrite");
-  for (const [store, records] of Object.entries(stores)) {
-    for (const [key, body, blob] of records) {
-      const value = blob === undefined ? { body } : { body, blob: Uint8Array.from(globalThis.atob(blob), (unit) => unit.charCodeAt(0)) };
-      transaction.objectStore(store).put(value, key);
-    }
-  }
-  await new Promise((resolve) => (transaction.oncomplete = resolve));
-  database.close();
-}
 
 /** Runs in the page: after so many writes the transaction that is running never ends. Answers then. */
 function holdAt(limit) {
@@ -65,20 +49,6 @@ async function readAll(userId) {
   };
 }
 
-/** What sessions left: episodes, the project's summary, a note, an agreement, a bill. */
-async function assertSessions(page, { stores }) {
-  const read = await page.evaluate(async () => ({
-    episodes: (await memory.episodes.list()).length,
-    project: (await memory.summary("plan")).tree.some(({ level }) => level === "project"),
-    note: (await memory.notes.get("plan", "status")).content,
-    consent: (await memory.facts.consent()).optedIn,
-    calls: (await memory.stats()).usage.map(({ model, calls }) => [model, calls]),
-  }));
-  assert.deepEqual(read, {
-    episodes: stores.episodes.length, project: true, note: { done: ["parse"], next: "check" }, consent: ["health"], calls: [["gpt-5", 1]],
-  });
-}
-
 for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
   describe(`on ${backEnd}`, () => {
     let site;
@@ -92,54 +62,15 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
     for (const release of releases) {
       test(`what ${release.name} stored`, async () => {
         const page = await site.openPage();
-        await page.evaluate(restore, release);
-        const read = await page.evaluate(async (userId) => {
-          globalThis.memory = await globalThis.throughline.createMemory({ userId, tokenizer: "estimate" });
-          const texts = async (query) => (await memory.recall(query)).flatMap(({ messages }) => messages.map(({ content }) => content ?? ""));
-          const { length } = await memory.history("work", { all: true });
-          const [{ seq }] = await memory.append("work", { role: "user", content: "A lighthouse in Reykjavik" });
-          await memory.settled();
-          return {
-            length, seq,
-            version: (await memory.summary("work")).version,
-            facts: (await memory.facts.list()).map(({ fact }) => fact),
-            harbour: (await texts("harbour of Valparaíso"))[0],
-            port: (await memory.buildContext({ conversationId: "work", question: "Where is the staging server?", window: 8_000 })).messages.length,
-            added: (await texts("Reykjavik")).length,
-          };
-        }, release.name);
-        const messages = release.stores.messages.filter(([[chat], body]) => chat === "work" && JSON.parse(body).removed !== true);
-        assert.equal(read.length, messages.length);
-        assert.equal(read.seq, release.stores.messages.filter(([[chat]]) => chat === "work").length + 1);
-        assert.ok(read.version >= 1 && read.port > 1 && read.added > 0);
-        assert.deepEqual(read.facts, ["I prefer water to tea."]);
-        assert.match(read.harbour, /Valparaíso/);
-        if (release.stores.episodes.length > 0) await assertSessions(page, release);
+        await page.evaluate(restoreRelease, release);
+        assert.deepEqual(await page.evaluate(readRelease, release.name), expectedOfRelease(release));
         await page.close();
       });
 
       if (release.sealed !== undefined) test(`what ${release.name} encrypted`, async () => {
         const page = await site.openPage();
-        await page.evaluate(restore, release.sealed);
-        const read = await page.evaluate(async ({ userId, key }) => {
-          const { createMemory, indexedDbStorage } = globalThis.throughline;
-          const opened = (bytes) => createMemory({ userId, tokenizer: "estimate", storage: indexedDbStorage({ key: Uint8Array.from(bytes) }) });
-          const refused = await opened(key.map((byte) => byte ^ 1)).catch(({ code }) => code);
-          const memory = await opened(key);
-          const before = await memory.history("work");
-          await memory.append("work", { role: "user", content: "And Reykjavik" });
-          return {
-            refused, before, after: (await memory.history("work")).length,
-            facts: (await memory.facts.list()).map(({ fact }) => fact),
-            note: (await memory.notes.get("work", "plan")).content,
-            found: (await memory.recall("harbour"))[0]?.messages[0]?.content,
-          };
-        }, release.sealed);
-        assert.deepEqual(read, {
-          refused: "storage_key_wrong",
-          before: [{ role: "user", content: "The harbour of Valparaíso." }, { id: "last", role: "assistant", content: "Noted." }],
-          after: 3, facts: ["I prefer water to tea."], note: "Sail", found: "The harbour of Valparaíso.",
-        });
+        await page.evaluate(restoreRelease, release.sealed);
+        assert.deepEqual(await page.evaluate(readSealedRelease, release.sealed), EXPECTED_SEALED);
         await page.close();
       });
     }
@@ -152,7 +83,7 @@ for (const [backEnd, switches] of Object.entries(BACK_ENDS)) {
       test(`killed in an upgrade after ${writes} writes, it is made again and whole`, async () => {
         const [calm, name] = [`calm${writes}`, `killed${writes}`];
         const page = await site.openPage();
-        for (const user of [calm, name]) await page.evaluate(restore, { ...earlier, name: user });
+        for (const user of [calm, name]) await page.evaluate(restoreRelease, { ...earlier, name: user });
         const expected = await page.evaluate(readAll, calm);
         assert.equal(expected.histories.flat().length, oldest.stores.messages.filter(([, body]) => JSON.parse(body).removed !== true).length);
         assert.deepEqual([expected.facts.length, expected.damage], [1, null]);

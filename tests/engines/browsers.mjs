@@ -8,6 +8,8 @@ import { join } from "node:path";
 const CHROMIUM_SWITCHES = [
   "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
   "--disable-sync", "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+  // The test's own page opens further tabs.
+  "--disable-popup-blocking",
 ];
 
 /** Firefox without first-run pages, telemetry and safe mode after the kills. */
@@ -15,10 +17,19 @@ const FIREFOX_PREFERENCES = {
   "browser.shell.checkDefaultBrowser": false, "browser.startup.page": 0, "browser.aboutwelcome.enabled": false,
   "datareporting.policy.dataSubmissionEnabled": false, "toolkit.startup.max_resumed_crashes": -1,
   "browser.sessionstore.resume_from_crash": false, "app.update.enabled": false, "toolkit.telemetry.enabled": false,
-  "dom.min_background_timeout_value": 4,
+  "dom.min_background_timeout_value": 4, "dom.disable_open_during_load": false,
   // Its thumbnails are taken by loading the page again, in storage of their own: that page would take jobs too.
   "browser.pagethumbnails.capturing_disabled": true,
 };
+
+/** A bus that starts no service: the desktop's portals would put a file system of their own into the profile. */
+const BUS = `<busconfig>
+  <type>session</type>
+  <listen>unix:tmpdir=/tmp</listen>
+  <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
+</busconfig>
+`;
+const busIn = (profile) => join(profile, "bus.conf");
 
 const CHROMIUM = {
   places: () => [process.env.CHROME_PATH, "/usr/bin/chromium", "/usr/bin/google-chrome"],
@@ -28,10 +39,13 @@ const CHROMIUM = {
     const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
     return [program, [...CHROMIUM_SWITCHES, ...switches, ...sandbox, `--user-data-dir=${profile}`, url]];
   },
+  privately: ["--incognito"],
+  // Together with it, its service would end before it has written what localStorage was given in the last seconds.
+  endsItsProcesses: true,
   holdsStore: (path) => path.includes("/IndexedDB/"),
 };
 
-/** By name: where the program is, the Debian package that has it, how it is started, which files hold IndexedDB. */
+/** By name: where the program is, the Debian package that has it, how it is started, also privately, which files hold IndexedDB. */
 export const BROWSERS = {
   "chromium-leveldb": { ...CHROMIUM, switches: ["--disable-features=IdbSqliteBackingStore"] },
   "chromium-sqlite": { ...CHROMIUM, switches: ["--enable-features=IdbSqliteBackingStore"] },
@@ -43,7 +57,8 @@ export const BROWSERS = {
       const lines = Object.entries(FIREFOX_PREFERENCES).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`);
       writeFileSync(join(profile, "user.js"), `${lines.join("\n")}\n`);
     },
-    command: (program, profile, url) => [program, ["--headless", "--no-remote", "--profile", profile, url]],
+    command: (program, profile, url, switches) => [program, ["--headless", "--no-remote", "--profile", profile, ...switches, url]],
+    privately: ["--private-window"],
     // Firefox does not start as root in another user's home, and its sandbox not at all.
     environment: (profile) => ({ HOME: profile, MOZ_DISABLE_CONTENT_SANDBOX: "1", MOZ_CRASHREPORTER_DISABLE: "1" }),
     holdsStore: (path) => path.includes("/idb/"),
@@ -54,8 +69,10 @@ export const BROWSERS = {
       "/usr/lib/aarch64-linux-gnu/webkit2gtk-4.1/MiniBrowser",
     ],
     package: "webkit2gtk-driver xvfb dbus",
-    switches: [],
-    command: (program, profile, url) => ["xvfb-run", ["--auto-servernum", "dbus-run-session", "--", program, url]],
+    switches: ["--javascript-can-open-windows-automatically=true"],
+    prepare: (profile) => writeFileSync(busIn(profile), BUS),
+    command: (program, profile, url, switches) => ["xvfb-run", ["--auto-servernum", "dbus-run-session", `--config-file=${busIn(profile)}`, "--", program, ...switches, url]],
+    privately: ["--private"],
     environment: (profile) => ({
       HOME: profile, XDG_DATA_HOME: join(profile, "data"), XDG_CACHE_HOME: join(profile, "cache"), XDG_CONFIG_HOME: join(profile, "config"),
       // Its sandbox wants privileges that a container does not give.
@@ -71,17 +88,17 @@ export function programOf(name) {
 }
 
 /**
- * Starts a browser on a profile, loading `url`. With `tracer` (a command and its arguments) it runs under that, and the tracer
- * ends by itself once the browser has: what it has noted is whole.
+ * Starts a browser on a profile, loading `url`, in a private window with `isPrivate`. With `tracer` (a command and its arguments)
+ * it runs under that, and the tracer ends by itself once the browser has: what it has noted is whole.
  *
  * @returns {{ kill: () => Promise<void>, close: () => Promise<void>, output: () => string }}
  * `kill` ends all of its processes at once, as a crash does; `close` asks them to end.
  */
-export function start(name, profile, url, tracer = []) {
+export function start(name, profile, url, { tracer = [], isPrivate = false } = {}) {
   const browser = BROWSERS[name];
   mkdirSync(profile, { recursive: true });
   browser.prepare?.(profile);
-  const [program, args] = browser.command(programOf(name), profile, url, browser.switches);
+  const [program, args] = browser.command(programOf(name), profile, url, [...browser.switches, ...(isPrivate ? browser.privately : [])]);
   const [command, ...rest] = tracer.length === 0 ? [program, ...args] : [...tracer, "setsid", program, ...args];
   const child = spawn(command, rest, {
     detached: true,
@@ -92,9 +109,9 @@ export function start(name, profile, url, tracer = []) {
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => { output = (output + chunk).slice(-4_000); });
   const ended = new Promise((resolve) => { child.on("exit", resolve).on("error", resolve); });
   const group = tracer.length === 0 ? () => child.pid : () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").split(" ")[0]);
-  const signal = (kind) => {
+  const signal = (kind, isForAll = true) => {
     try {
-      process.kill(-group(), kind);
+      process.kill(isForAll ? -group() : group(), kind);
     } catch (error) {
       // Gone already.
       if (error.code !== "ESRCH" && error.code !== "ENOENT") throw error;
@@ -105,7 +122,7 @@ export function start(name, profile, url, tracer = []) {
     await ended;
   };
   const close = async () => {
-    signal("SIGTERM");
+    signal("SIGTERM", !browser.endsItsProcesses);
     const late = setTimeout(() => signal("SIGKILL"), 10_000);
     await ended;
     clearTimeout(late);

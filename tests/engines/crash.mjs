@@ -19,15 +19,15 @@ export class Bench {
     return bench;
   }
 
-  /** Starts the browser, under a tracer where one is given. */
-  start(tracer = []) {
-    this.browser = start(this.name, this.profile, this.station.url, tracer);
+  /** Starts the browser, under a tracer or in a private window where that is asked for. */
+  start({ tracer = [], isPrivate = false } = {}) {
+    this.browser = start(this.name, this.profile, this.station.url, { tracer, isPrivate });
   }
 
-  /** Gives the page a job and waits for what comes of it. */
-  async job(job, onWord) {
+  /** Gives the page, of the first tab or another, a job and waits for what comes of it. */
+  async job(job, { onWord, tab } = {}) {
     try {
-      return await this.station.give(job, onWord);
+      return await this.station.give(job, onWord, tab);
     } catch (error) {
       throw new Error(`${this.name}: ${error.message}\n${this.browser.output()}`, { cause: error });
     }
@@ -38,10 +38,11 @@ export class Bench {
     const words = [];
     let begun;
     const beginning = new Promise((resolve) => { begun = resolve; });
-    const result = this.job(job, (word) => {
+    const onWord = (word) => {
       words.push(word);
       begun();
-    });
+    };
+    const result = this.job(job, { onWord });
     await Promise.race([beginning, result]);
     await Promise.race([new Promise((resolve) => { setTimeout(resolve, delayMs); }), result]);
     await this.browser.kill();

@@ -4,11 +4,13 @@
 import { createMemory, indexedDbStorage, isMemoryError } from "/throughline/index.js";
 import { fillWithMarkers } from "/markers.js";
 import { exportOf, messageOf } from "/payload.js";
+import { PROMISES } from "/promises.js";
 
 const USER = "crash";
 const WORDS = "harbour ledger violet engine cactus orbit window marble planet tunnel copper meadow signal lantern carpet anchor".split(" ");
 
-const post = (path, value) => fetch(path, { method: "POST", body: JSON.stringify(value) });
+/** Which tab this is goes with all that is asked and said. */
+const post = (path, value) => fetch(path + location.search, { method: "POST", body: JSON.stringify(value) });
 
 const embedder = {
   id: "words", dimensions: WORDS.length, maxBatchSize: 16,
@@ -30,6 +32,8 @@ const open = (options = {}) => createMemory({ userId: USER, storage: indexedDbSt
 let marked;
 
 const JOBS = {
+  ...PROMISES,
+
   /**
    * Four writers at once, one or two messages each time, until the browser is killed. With `relaxed`, messages are told as
    * durable once a write has ended that waited for the disk and began after they were acknowledged.
@@ -159,7 +163,7 @@ async function contents(memory) {
 
 addEventListener("unhandledrejection", ({ reason }) => void post("/failure", `unhandled rejection: ${String(reason)}`));
 for (;;) {
-  const job = await (await fetch("/job")).json();
+  const job = await (await fetch(`/job${location.search}`)).json();
   try {
     await post("/result", await JOBS[job.kind](job));
   } catch (error) {

@@ -22,7 +22,7 @@ async function cutInBursts(name, { relaxed }) {
     const bench = await Bench.open(name);
     try {
       const before = storeFiles(name, bench.profile);
-      bench.start(tracer(log));
+      bench.start({ tracer: tracer(log) });
       const words = await bench.killDuring({ kind: "burst", run, compacting: run % 2 === 0, relaxed }, 1_000 + delayOf(run, 2_000));
       cutPower(name, bench.profile, log, before);
       bench.start();

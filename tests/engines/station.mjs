@@ -1,5 +1,5 @@
 // The server that a browser under test takes its jobs from: the page asks what to do, tells what was acknowledged while it
-// does it, and what came of it.
+// does it, and what came of it. Each tab takes its own jobs: it is named in the page's address (`?tab=`).
 
 import { createReadStream, existsSync } from "node:fs";
 import { createServer } from "node:http";
@@ -8,63 +8,82 @@ import { fileURLToPath } from "node:url";
 
 const DIST = fileURLToPath(new URL("../../dist", import.meta.url));
 const OWN = fileURLToPath(new URL(".", import.meta.url));
-const OWN_FILES = ["/page.js", "/payload.js", "/markers.js"];
+const OWN_FILES = ["/page.js", "/payload.js", "/markers.js", "/promises.js", "/records.js", "/release.js"];
 const TYPES = { ".js": "text/javascript; charset=utf-8", ".wasm": "application/wasm", ".json": "application/json" };
 /** How long a job may take, in milliseconds; a busy machine starts browsers slowly. */
 const JOB_LIMIT_MS = 120_000;
+/** The tab that the browser is started with. */
+const FIRST_TAB = "first";
+
+/** What one tab is asked to do, one job at a time. */
+class Post {
+  /** Pages that wait for a job, and the job that waits for a page. */
+  #waiting = [];
+  #offered;
+  inHand;
+
+  /** A page asks for its next job. */
+  wait(response) {
+    this.#waiting.push(response);
+    response.on("close", () => { this.#waiting = this.#waiting.filter((one) => one !== response); });
+    this.#hand();
+  }
+
+  offer(offered) {
+    this.#offered = offered;
+    this.#hand();
+  }
+
+  forget() {
+    (this.inHand ?? this.#offered)?.resolve(undefined);
+    this.inHand = this.#offered = undefined;
+    for (const response of this.#waiting.splice(0)) response.destroy();
+  }
+
+  #hand() {
+    const response = this.#offered === undefined ? undefined : this.#waiting.pop();
+    if (response === undefined) return;
+    response.setHeader("content-type", "application/json").end(JSON.stringify(this.#offered.job));
+    this.inHand = this.#offered;
+    this.#offered = undefined;
+  }
+}
 
 /**
  * Starts the station on a free port of this machine.
  *
- * @returns `url` of the page; `give(job, onWord)` hands the next page that asks a job and resolves with its result, telling
- * `onWord` what the page says meanwhile; `forget()` gives up the job in hand, since its browser is gone; `close()`.
+ * @returns `url` of the page; `give(job, onWord, tab)` hands the next page of that tab that asks a job and resolves with its
+ * result, telling `onWord` what the page says meanwhile; `forget()` gives up what is in hand, since the browser is gone; `close()`.
  */
 export async function openStation() {
-  /** Pages that wait for a job, and the job that waits for a page. */
-  const waiting = [];
-  let offered;
-  let inHand;
-  const hand = () => {
-    const response = offered === undefined ? undefined : waiting.pop();
-    if (response === undefined) return;
-    response.setHeader("content-type", "application/json").end(JSON.stringify(offered.job));
-    inHand = offered;
-    offered = undefined;
-  };
+  const posts = new Map();
+  const post = (tab) => posts.get(tab) ?? posts.set(tab, new Post()).get(tab);
   const server = createServer(async (request, response) => {
-    const path = new URL(request.url, "http://localhost").pathname;
-    if (path === "/job") {
-      waiting.push(response);
-      response.on("close", () => { if (waiting.includes(response)) waiting.splice(waiting.indexOf(response), 1); });
-      return hand();
-    }
+    const { pathname, searchParams } = new URL(request.url, "http://localhost");
+    const own = post(searchParams.get("tab") ?? FIRST_TAB);
+    if (pathname === "/job") return own.wait(response);
     if (request.method === "POST") {
       const said = JSON.parse(await textOf(request));
-      if (path === "/word") inHand?.onWord(said);
-      else if (path === "/failure") inHand?.reject(new Error(`In the page: ${said}`));
-      else inHand?.resolve(said);
+      if (pathname === "/word") own.inHand?.onWord(said);
+      else if (pathname === "/failure") own.inHand?.reject(new Error(`In the page: ${said}`));
+      else own.inHand?.resolve(said);
       return response.end();
     }
-    return file(path, response);
+    return file(pathname, response);
   });
   await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });
   return {
     url: `http://127.0.0.1:${server.address().port}/`,
-    give: (job, onWord = () => undefined) =>
+    give: (job, onWord = () => undefined, tab = FIRST_TAB) =>
       new Promise((resolve, reject) => {
         const late = setTimeout(() => reject(new Error(`The page did not finish "${job.kind}" in ${JOB_LIMIT_MS / 1000} s.`)), JOB_LIMIT_MS);
         const end = (settle) => (value) => {
           clearTimeout(late);
           settle(value);
         };
-        offered = { job, onWord, resolve: end(resolve), reject: end(reject) };
-        hand();
+        post(tab).offer({ job, onWord, resolve: end(resolve), reject: end(reject) });
       }),
-    forget: () => {
-      (inHand ?? offered)?.resolve(undefined);
-      inHand = offered = undefined;
-      for (const response of waiting.splice(0)) response.destroy();
-    },
+    forget: () => posts.forEach((one) => one.forget()),
     close: () => {
       server.closeAllConnections();
       return new Promise((resolve) => { server.close(resolve); });

@@ -34,6 +34,16 @@ test("a mark rises, and one that is behind changes nothing", () =>
     assert.deepEqual(await marks.load(), [mark({ generation: 2, positions: 1 })]);
   }));
 
+test("a mark of a memory that lost its database takes no count of what was there along", () =>
+  withPage(async () => {
+    const marks = new StorageMarks("app", "alex", undefined);
+    marks.save(mark(), true);
+    marks.save(mark({ born: 0, facts: 0, messages: 0, conversations: 0 }));
+    assert.deepEqual(await marks.load(), [mark()]);
+    marks.save(mark({ messages: 4, conversations: 1 }));
+    assert.deepEqual(await marks.load(), [mark({ messages: 4, conversations: 1 })], "erased on the user's word, they are not missed");
+  }));
+
 test("a mark of another store, or one that was cleared, comes back only on purpose", () =>
   withPage(async () => {
     const marks = new StorageMarks("app", "alex", undefined);
