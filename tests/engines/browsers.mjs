@@ -40,7 +40,7 @@ const CHROMIUM = {
     return [program, [...CHROMIUM_SWITCHES, ...switches, ...sandbox, `--user-data-dir=${profile}`, url]];
   },
   privately: ["--incognito"],
-  // Together with it, its service would end before it has written what localStorage was given in the last seconds.
+  // Ended together with it, its service would not write what localStorage was given.
   endsItsProcesses: true,
   holdsStore: (path) => path.includes("/IndexedDB/"),
 };

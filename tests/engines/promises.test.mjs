@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, rmSync } from "node:fs";
 import { describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { Bench } from "./crash.mjs";
 import { MARKERS } from "./markers.js";
 import { storeFiles } from "./power-cut.mjs";
@@ -22,6 +23,11 @@ const EPHEMERAL = {
   // WebKitGTK has no private file system of the origin, which is what would be refused there.
   webkit: { usual: null, private: null },
 };
+/**
+ * Firefox writes what localStorage was given once the page has left it alone for 5 seconds, and 5 seconds later, by its source;
+ * a signal ends it at once.
+ */
+const WRITTEN_MS = 15_000;
 const SAID = 40;
 const ROUNDS = 15;
 const KEPT = 30;
@@ -153,6 +159,7 @@ for (const name of ENGINES) {
         assert.deepEqual([rest.done.verified?.kind, rest.done.verified?.missing], ["damaged", 1]);
 
         // What the browser has on disk of all of them goes while it is closed; what it keeps for the site beside stays.
+        await pause(WRITTEN_MS);
         await restarted(bench, { meanwhile: () => {
           const files = storeFiles(name, bench.profile);
           assert.ok(files.size > 0, "the store's files were found");
