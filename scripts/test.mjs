@@ -1,5 +1,5 @@
 // `npm test`: installs what is missing and runs every check, in the order in which they fail fastest. With names of parts
-// as arguments (lint, rust, js, browser, integrations, postgres, fuzz, deny) only those. The last line is the total. `npm run fuzz` fuzzes for as many
+// as arguments (lint, rust, js, browser, adapters, postgres, fuzz, deny) only those. The last line is the total. `npm run fuzz` fuzzes for as many
 // seconds as FUZZ_SECONDS says, an hour by default.
 
 import { spawn } from "node:child_process";
@@ -11,7 +11,6 @@ import { build } from "./build.mjs";
 import { ensureDocsPackages } from "./docs.mjs";
 import { ensureStrace } from "./engines.mjs";
 import { setUpPostgres } from "./postgres.mjs";
-import { setUp } from "../tests/integrations/setup.mjs";
 import {
   ROOT, Stop, ensureCargoDeny, ensureChromium, ensurePackages, ensureRust, ensureWasmBindgen, environment, main, run, say,
 } from "./toolchain.mjs";
@@ -27,7 +26,7 @@ const PARTS = {
   rust: { say: "Rust tests", run: testRust },
   js: { say: "JavaScript tests", run: testJs },
   browser: { say: "Browser tests", run: testBrowser },
-  integrations: { say: "Adapters with the real libraries", run: testIntegrations },
+  adapters: { say: "Adapters with the real libraries", run: testAdapters },
   postgres: { say: "The store over PostgreSQL, in WebAssembly", run: testPostgres },
   fuzz: { say: "Fuzzing", run: fuzz },
   deny: { say: "Licences and sources of the crates", run: checkCrates },
@@ -70,8 +69,6 @@ async function testJs() {
   await build();
   await ensureDocsPackages();
   await nodeTests("tests/js");
-  await ensureAdapterLibraries();
-  await nodeTests("tests/adapters");
 }
 
 async function testBrowser() {
@@ -90,12 +87,12 @@ async function testBrowser() {
   await nodeTests("tests/engines", { CHROME_PATH: browser }, (name) => !name.startsWith("promises") && (withStrace || !name.startsWith("power-cut")));
 }
 
-/** The adapters for frameworks, with the frameworks themselves; these are installed in a folder of their own. */
-async function testIntegrations() {
+/** The adapters with the libraries that they are for; these are installed in a folder of their own. */
+async function testAdapters() {
   const { browser } = await ensureChromium();
   await build();
-  await setUp();
-  await nodeTests("tests/integrations", { CHROME_PATH: browser });
+  await ensureAdapterLibraries();
+  await nodeTests("tests/adapters", { CHROME_PATH: browser });
 }
 
 /** What needs no server; `npm run test:postgres` runs all. */

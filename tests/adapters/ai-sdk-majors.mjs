@@ -1,8 +1,8 @@
 // The majors of the AI SDK with models that answer from a script, and a chat client without a framework.
 import * as ai5 from "ai-5";
 import * as test5 from "ai-5/test";
-import * as ai6 from "ai-6";
-import * as test6 from "ai-6/test";
+import * as ai6 from "ai";
+import * as test6 from "ai/test";
 import * as ai7 from "ai-7";
 import * as test7 from "ai-7/test";
 

@@ -2,7 +2,7 @@
 import {
   convertToModelMessages, generateText, readUIMessageStream, streamText, wrapLanguageModel,
   type ChatTransport, type EmbeddingModel, type LanguageModel, type UIMessage,
-} from "ai-6";
+} from "ai";
 import { createMemory, type Memory } from "throughline";
 import { aiSdkEmbedder, aiSdkLanguageModel, memoryChatTransport, memoryMiddleware, memorySteps } from "throughline/ai-sdk";
 

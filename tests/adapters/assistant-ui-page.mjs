@@ -1,4 +1,4 @@
-// The app that tests/integrations/assistant-ui.test.mjs drives: assistant-ui's local runtime with a model that answers by itself.
+// The app that tests/adapters/assistant-ui.test.mjs drives: assistant-ui's local runtime with a model that answers by itself.
 
 import { createElement as h, useEffect, useMemo } from "react";
 import { createRoot } from "react-dom/client";

@@ -1,4 +1,4 @@
-// Compiled against the real libraries by tests/integrations/types.test.mjs: what the adapters give is what they take. A line
+// Compiled against the real libraries by tests/adapters/types.test.mjs: what the adapters give is what they take. A line
 // behind `@ts-expect-error` must not compile.
 
 import type Anthropic from "@anthropic-ai/sdk";

@@ -12,13 +12,13 @@ import { launchBrowser } from "../e2e/browser.mjs";
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const PACKAGE = join(HERE, "node_modules/throughline/dist");
 
-/** The app's script and a browser. `alias`: other packages in place of those that are named. `body`: what stands in the page. */
-export async function openSite({ entry, alias = {}, body = "", styles = "" }) {
+/** The app's script and a browser. `alias`: other packages in place of those that are named. `body`: what stands in the page. `mounts`: further folders. */
+export async function openSite({ entry, alias = {}, body = "", styles = "", mounts = {} }) {
   const site = mkdtempSync(join(tmpdir(), "throughline-integrations-"));
   await bundle(join(HERE, entry), join(site, "app.js"), alias);
   writeFileSync(join(site, "styles.css"), styles);
   writeFileSync(join(site, "index.html"), `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>t</title><link rel="icon" href="data:,"><link rel="stylesheet" href="styles.css"><body><div id="root">${body}</div><script type="module" src="app.js"></script>`);
-  const server = await serve({ port: 0, mounts: { "/throughline/": PACKAGE, "/": site } });
+  const server = await serve({ port: 0, mounts: { "/throughline/": PACKAGE, ...mounts, "/": site } });
   const browser = await launchBrowser();
   const context = await browser.newContext();
   return {

@@ -1,4 +1,4 @@
-// What is drawn on a server first and then taken over by the page, in tests/integrations/react.test.mjs.
+// What is drawn on a server first and then taken over by the page, in tests/adapters/react.test.mjs.
 
 import { createElement as h } from "react";
 import { MemoryProvider, useConversation, useFacts, useMemory } from "throughline/react";

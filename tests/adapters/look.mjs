@@ -1,6 +1,6 @@
 // Draws the inspector's parts with the example's style: docs/inspector.png, and phone and dark ones into a folder that is named.
 //
-//   node tests/integrations/look.mjs [folder]
+//   node tests/adapters/look.mjs [folder]
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// The app that tests/integrations/react.test.mjs drives: hooks and parts under a provider, in StrictMode.
+// The app that tests/adapters/react.test.mjs drives: hooks and parts under a provider, in StrictMode.
 
 import { Component, createElement as h, StrictMode, Suspense, useState } from "react";
 import { createRoot, hydrateRoot } from "react-dom/client";
