@@ -10,7 +10,6 @@ import { TABLES } from "../../dist/adapters/postgres/tables.js";
 import { hashingEmbedder, scriptedModel, storageConformance } from "../../dist/adapters/testing.js";
 import { compareKeys } from "../../dist/adapters/testing/conformance-place.js";
 import { random } from "../js/random.mjs";
-import { assertNear } from "./alike.mjs";
 import { openPglite } from "./pglite.mjs";
 
 /** What happens to the next statements that match. */
@@ -175,8 +174,8 @@ test("contexts, hits and summaries are those of the same messages in memory", as
     await memory.settled();
     seen.push({ context, hits: await memory.recall("port of service 5", { explain: true }), summary: await memory.summary("c") });
   }
-  assertNear(seen[1].context, seen[0].context, "context");
-  assertNear(seen[1].hits, seen[0].hits, "hits");
+  assert.deepEqual(seen[1].context, seen[0].context);
+  assert.deepEqual(seen[1].hits, seen[0].hits);
   assert.deepEqual(seen[1].summary, seen[0].summary);
   assert.ok(seen[0].summary.summarizedUntilSeq > 0, "there is a summary");
   assert.ok(seen[0].context.receipt.sections.some(({ name, items }) => name === "retrieved" && items.length > 0), "something was retrieved");

@@ -233,13 +233,11 @@ ${tables.map((table) => `  DELETE FROM ${schema}.${table} WHERE user_id = given_
 END $$;`;
 }
 
-function reading({ schema, vectors }: MigrationNames): string {
-  const guard = `
-  PERFORM set_config('throughline.user_id', given_user, true);
-  IF NOT EXISTS (SELECT FROM ${schema}.memory_users WHERE user_id = given_user AND incarnation = given_incarnation) THEN
-    PERFORM ${schema}.refuse_erased();
-  END IF;`;
-  const near = `
+function reading(names: MigrationNames): string {
+  const { schema, vectors } = names;
+  const near = vectors === undefined ? undefined : {
+    declared: `asked ${vectors}.vector := given_vector::${vectors}.vector;`,
+    answered: `
   IF given_model IS NOT NULL THEN
     RETURN QUERY SELECT -2, c.conversation, string_agg(int4send(n.seq) || float4send(n.near), ''::bytea)
       FROM (
@@ -247,12 +245,13 @@ function reading({ schema, vectors }: MigrationNames): string {
         FROM ${schema}.search_vectors AS v WHERE v.user_id = given_user AND v.model = given_model GROUP BY v.chat, v.seq
       ) AS n
       JOIN ${schema}.search_chats AS c ON c.user_id = given_user AND c.chat = n.chat GROUP BY c.conversation;
-  END IF;`;
+  END IF;`,
+  };
   return `
 -- As for records, OFFSET 0 keeps each look-up a look-up.
 CREATE FUNCTION ${schema}.search_lines(given_user text, given_incarnation uuid, given json)
 RETURNS TABLE (place int, lines bytea) LANGUAGE plpgsql STABLE AS $$
-BEGIN${guard}
+BEGIN${guard(schema)}
   RETURN QUERY SELECT w.place, string_agg(int4send(m.seq) || int4send(length(m.line)) || m.line, ''::bytea ORDER BY m.seq)
     FROM json_to_recordset(given) AS w (place int, conversation bytea, first int, last int)
     CROSS JOIN LATERAL (SELECT s.chat FROM ${schema}.search_chats AS s WHERE s.user_id = given_user AND s.conversation = w.conversation OFFSET 0) AS c
@@ -261,11 +260,16 @@ BEGIN${guard}
     ) AS m
     GROUP BY w.place;
 END $$;
+${findingFunction(schema, near)}`;
+}
 
-CREATE FUNCTION ${schema}.search_found(given_user text, given_incarnation uuid, given_terms bigint[], wants_marks boolean, given_model text, given_vector text)
+/** SQL of the function that answers a question; `near`: what it declares, and does, for vectors. */
+export function findingFunction(schema: string, near: { declared: string; answered: string } | undefined): string {
+  return `
+CREATE OR REPLACE FUNCTION ${schema}.search_found(given_user text, given_incarnation uuid, given_terms bigint[], wants_marks boolean, given_model text, given_vector text)
 RETURNS TABLE (place int, conversation bytea, found bytea) LANGUAGE plpgsql STABLE AS $$
-${vectors === undefined ? "" : `DECLARE asked ${vectors}.vector := given_vector::${vectors}.vector;
-`}BEGIN${guard}
+${near === undefined ? "" : `DECLARE ${near.declared}
+`}BEGIN${guard(schema)}
   RETURN QUERY SELECT a.place::int - 1, c.conversation, string_agg(int4send(t.seq) || int2send((t.frequency - CASE WHEN t.frequency > 32767 THEN 65536 ELSE 0 END)::smallint), ''::bytea)
     FROM unnest(given_terms) WITH ORDINALITY AS a (term, place)
     CROSS JOIN LATERAL (SELECT s.chat, s.seq, s.frequency FROM ${schema}.search_terms AS s WHERE s.user_id = given_user AND s.term = a.term OFFSET 0) AS t
@@ -279,6 +283,15 @@ ${vectors === undefined ? "" : `DECLARE asked ${vectors}.vector := given_vector:
       ) AS m
       JOIN ${schema}.search_chats AS c ON c.user_id = given_user AND c.chat = m.chat
       GROUP BY c.conversation;
-  END IF;${vectors === undefined ? "" : near}
+  END IF;${near?.answered ?? ""}
 END $$;`;
+}
+
+/** The user is named for row-level security, and was not erased meanwhile. */
+function guard(schema: string): string {
+  return `
+  PERFORM set_config('throughline.user_id', given_user, true);
+  IF NOT EXISTS (SELECT FROM ${schema}.memory_users WHERE user_id = given_user AND incarnation = given_incarnation) THEN
+    PERFORM ${schema}.refuse_erased();
+  END IF;`;
 }

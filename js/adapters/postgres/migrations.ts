@@ -7,6 +7,7 @@ import { dueUsers } from "./due-users-step.js";
 import { messageSearch } from "./message-search.js";
 import { recordStore } from "./record-store.js";
 import { sealedLog } from "./sealed-log-step.js";
+import { similarities } from "./similarities.js";
 
 /** Names as they are written in SQL, quoted. */
 export interface MigrationNames {
@@ -17,4 +18,4 @@ export interface MigrationNames {
 }
 
 /** SQL of each step, the first one's number being 1. `$step$` must not occur in it. */
-export const MIGRATIONS: readonly ((names: MigrationNames) => string)[] = [recordStore, dueUsers, messageSearch, sealedLog];
+export const MIGRATIONS: readonly ((names: MigrationNames) => string)[] = [recordStore, dueUsers, messageSearch, sealedLog, similarities];
