@@ -33,9 +33,9 @@ struct Searching {
     /// Entries are not kept: it is an older version's.
     is_old: Rc<Cell<bool>>,
     fails: Rc<Cell<bool>>,
-    /// Messages and vectors that were read, and questions that were looked up.
+    /// Messages and vectors that were read.
     read: Rc<Cell<usize>>,
-    lookups: Rc<Cell<usize>>,
+    lookups: Rc<RefCell<Vec<Lookup>>>,
 }
 
 fn nfkc(text: &str) -> String {
@@ -93,7 +93,7 @@ impl Searching {
 
     async fn found(&self, lookup: Lookup) -> Result<Vec<Finding>> {
         self.failure()?;
-        self.lookups.set(self.lookups.get() + 1);
+        self.lookups.borrow_mut().push(lookup.clone());
         let mut found: BTreeMap<(usize, String), Vec<u8>> = BTreeMap::new();
         // In an order that is nobody's.
         for (id, seq, entry) in self.present().await?.into_iter().rev() {
@@ -444,7 +444,7 @@ async fn compare(steps: &[Step], questions: &[(usize, usize)], has_embedder: boo
             assert_eq!(outside, inside, "{question}");
         }
     }
-    assert!(searching.lookups.get() > 0);
+    assert!(!searching.lookups.borrow().is_empty());
 }
 
 proptest! {
@@ -500,6 +500,27 @@ fn no_message_and_no_vector_is_read_to_search() {
         assert_eq!(searching.read.get(), 0);
         assert!(searching.entries.borrow().values().all(|entry| !entry.line.is_empty()));
     });
+}
+
+/// The gate and the evidence are about the same words. A vector is made once it is known that evidence is wanted.
+#[test]
+fn the_words_of_a_question_are_looked_up_once_for_a_context() {
+    for has_embedder in [false, true] {
+        let searching = Searching::default();
+        let (world, _) = filled(&searching);
+        let world = World { embedder: world.embedder.filter(|_| has_embedder), ..world };
+        block_on(async {
+            let engine = world.open().await;
+            let request =
+                ContextRequest { window: Some(600.0), ..host::ask("a", "Which port has the staging server?") };
+            let context = engine.build_context(request).await.unwrap();
+            assert_eq!(context.receipt.retrieval.mode, if has_embedder { "hybrid" } else { "lexical" });
+            let lookups = searching.lookups.borrow();
+            let kinds: Vec<(bool, bool)> =
+                lookups.iter().map(|lookup| (!lookup.terms.is_empty(), lookup.vector.is_some())).collect();
+            assert_eq!(kinds, if has_embedder { vec![(true, false), (false, true)] } else { vec![(true, false)] });
+        });
+    }
 }
 
 #[test]

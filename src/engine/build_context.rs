@@ -404,7 +404,7 @@ impl Engine {
         if retrieval.scope == Scope::User && request.retrieval != RetrievalChoice::Never {
             self.load_all().await?;
         }
-        let findings = self.look_up(&newest.text, None).await?;
+        let findings = self.look_up(&newest.text, None, None).await?;
         let (shown, mut decision) = self.gate(request, newest, recent, (false, &findings))?;
         let mut told = None;
         if decision.reasons == ["no_older_match"] {
@@ -421,6 +421,7 @@ impl Engine {
         let search = EvidenceRequest {
             text: &newest.text,
             vector,
+            words: findings.as_ref(),
             is_remote,
             is_local: newest.is_local(),
             by_words: false,

@@ -58,6 +58,7 @@ impl Engine {
             .find_evidence(EvidenceRequest {
                 text: &landing.sentence,
                 vector: None,
+                words: None,
                 by_words: true,
                 only: Some(&id),
                 top_k: MOST_MESSAGES,

@@ -28,13 +28,14 @@ use std::rc::Rc;
 const MOST_LINES: u32 = 50_000;
 
 /// What the storage found for one text; `None` where the engine searches an index of its own.
-pub(super) type Findings = Option<Rc<FoundFor>>;
+pub(super) type Findings = Option<FoundFor>;
 
 /// What was asked, and what came.
 pub(super) struct FoundFor {
     terms: Vec<u64>,
     dimensions: Option<usize>,
-    findings: Vec<Finding>,
+    /// By request: words may be asked for before there is a vector.
+    answers: Vec<Rc<Vec<Finding>>>,
 }
 
 /// What a storage that searches keeps of a stored message; `None`: the record cannot be read.
@@ -172,18 +173,26 @@ impl Engine {
         self.host.storage.commit(commit).await.map(|_| ())
     }
 
-    /// Looks up what a search for a text reads.
-    pub(super) async fn look_up(&self, text: &str, vector: Option<&[f32]>) -> Result<Findings> {
+    /// Looks up what a search for a text reads; `known`: what was found for its words, which are not asked for again.
+    pub(super) async fn look_up(
+        &self,
+        text: &str,
+        vector: Option<&[f32]>,
+        known: Option<&FoundFor>,
+    ) -> Result<Findings> {
         let Some(port) = self.port() else { return Ok(None) };
-        let sought = Sought::new(self.state.borrow().index.analyzer(), text);
+        let sought = known.is_none().then(|| Sought::new(self.state.borrow().index.analyzer(), text));
+        let Sought { terms, marks } = sought.unwrap_or_default();
         let vector = vector.and_then(|vector| Some((self.model()?, vector.to_vec())));
-        let (terms, dimensions) = (sought.terms.clone(), vector.as_ref().map(|(_, vector)| vector.len()));
-        let findings = if terms.is_empty() && vector.is_none() {
-            Vec::new()
-        } else {
-            port.find(Lookup { terms: sought.terms, marks: sought.marks, vector }).await?
+        let mut found = FoundFor {
+            terms: known.map_or_else(|| terms.clone(), |known| known.terms.clone()),
+            dimensions: vector.as_ref().map(|(_, vector)| vector.len()),
+            answers: known.map_or_else(Vec::new, |known| known.answers.clone()),
         };
-        Ok(Some(Rc::new(FoundFor { terms, dimensions, findings })))
+        if !terms.is_empty() || vector.is_some() {
+            found.answers.push(Rc::new(port.find(Lookup { terms, marks, vector }).await?));
+        }
+        Ok(Some(found))
     }
 
     /// The state, to be searched for what the findings are of. They are those of the borrow alone: another call may put
@@ -264,7 +273,7 @@ pub(super) fn sealed<'a>(
 fn found_in(state: &State, found: &FoundFor) -> Found {
     let mut sorted = Found { near: found.dimensions.map(|length| (length, Vec::new())), ..Found::default() };
     sorted.postings = found.terms.iter().map(|term| (*term, Vec::new())).collect();
-    for finding in &found.findings {
+    for finding in found.answers.iter().flat_map(|answer| &**answer) {
         let Some(conversation) = state.conversation(&finding.conversation_id) else { continue };
         let document = |seq: [u8; 4]| conversation.message(Seq::from_be_bytes(seq)).and_then(MessageMeta::document);
         match finding.kind {

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::loading::job_key;
-use super::outside::Findings;
+use super::outside::{Findings, FoundFor};
 use super::readable::read_message;
 use super::state::Conversation;
 use super::stored_vectors::unread_vectors;
@@ -141,6 +141,8 @@ pub(super) struct EvidenceRequest<'a> {
     pub(super) text: &'a str,
     /// Its vector, where it was made already.
     pub(super) vector: Option<Vec<f32>>,
+    /// What the storage found for its words, where they were looked up already.
+    pub(super) words: Option<&'a FoundFor>,
     /// What is found leaves the device.
     pub(super) is_remote: bool,
     /// The text itself is to stay on this device.
@@ -224,6 +226,7 @@ impl Engine {
                 .find_evidence(EvidenceRequest {
                     text: &text,
                     vector: None,
+                    words: None,
                     is_remote: false,
                     is_local: false,
                     by_words: false,
@@ -325,7 +328,7 @@ impl Engine {
         };
         self.ensure_open()?;
         let started_ms = self.now_ms();
-        let findings = self.look_up(request.text, vector.as_deref()).await?;
+        let findings = self.look_up(request.text, vector.as_deref(), request.words).await?;
         let result = self.search(&request, vector.as_deref(), &findings)?;
         let best = result.hits.first().map_or(0.0, |hit| f64::from(hit.score));
         let floor = (request.floor)(f64::from(result.confidence), best);
