@@ -14,7 +14,7 @@ const SWITCHES = ["--disable-gpu", "--no-first-run", "--disable-background-netwo
 const HEADERS = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
 
 /**
- * Calls `measure(title, run)` once for each back end; `run(name, ...given)` calls a global function of the page.
+ * Calls `measure(title, run, page)` once for each back end; `run(name, ...given)` calls a global function of the page.
  *
  * @param {string} page the page's script: it sets its title to "ready", and may import /timing.js, /random.js and the package
  */
@@ -26,7 +26,7 @@ export async function onEachBackEnd(page, measure) {
   for (const name of ["timing", "random"]) copyFileSync(join(ROOT, `bench/${name}.mjs`), join(site, `${name}.js`));
   const server = await serve({ port: 0, headers: HEADERS, mounts: { "/throughline/": join(ROOT, "dist"), "/": site } });
   try {
-    for (const [name, switches] of Object.entries(BACK_ENDS)) await onOne(executablePath, switches, server.url, (run) => measure(`${name}, load ${loadavg()[0].toFixed(1)}`, run));
+    for (const [name, switches] of Object.entries(BACK_ENDS)) await onOne(executablePath, switches, server.url, (run, page) => measure(`${name}, load ${loadavg()[0].toFixed(1)}`, run, page));
   } finally {
     await server.close();
     rmSync(site, { recursive: true, force: true });
@@ -40,7 +40,7 @@ async function onOne(executablePath, switches, url, measure) {
     const page = await context.newPage();
     await page.goto(url);
     await page.waitForFunction(() => document.title === "ready");
-    await measure((method, ...given) => page.evaluate(([method, given]) => globalThis[method](...given), [method, given]));
+    await measure((method, ...given) => page.evaluate(([method, given]) => globalThis[method](...given), [method, given]), page);
   } finally {
     await context.close();
     rmSync(profile, { recursive: true, force: true });

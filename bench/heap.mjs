@@ -36,3 +36,15 @@ export async function watchWorkerHeap(page) {
     },
   };
 }
+
+/** As {@link watchWorkerHeap}, of the page's own thread. */
+export async function watchPageHeap(page) {
+  const session = await page.context().newCDPSession(page);
+  return {
+    bytes: async () => {
+      for (let round = 0; round < COLLECTIONS; round += 1) await session.send("HeapProfiler.collectGarbage");
+      const { usedSize, embedderHeapUsedSize = 0, backingStorageSize = 0 } = await session.send("Runtime.getHeapUsage");
+      return usedSize + embedderHeapUsedSize + backingStorageSize;
+    },
+  };
+}

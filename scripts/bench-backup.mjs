@@ -2,7 +2,7 @@
 // 10,000). Each step in a process of its own, so that its peak of memory is its own.
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, openAsBlob, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, openAsBlob, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -43,6 +43,10 @@ async function exporting(memory) {
 async function importing(memory) {
   const file = await openAsBlob(values.file);
   tell("import", (await timed(memory, () => memory.import(file, { trusted: true }))).figures);
+  const again = Buffer.from(await (await memory.export()).arrayBuffer());
+  const isSame = again.equals(readFileSync(values.file));
+  console.log(`exported again: ${isSame ? "byte for byte the same file" : "ANOTHER FILE"}`);
+  if (!isSame) process.exitCode = 1;
   tell("import again", (await timed(memory, () => memory.import(file, { trusted: true }))).figures);
 }
 

@@ -57,6 +57,11 @@ const PARTS = {
     runs: 1_000,
     run: ({ runs }) => run("cargo", ["test", "--test", "erasure_races"], { env: { ERASURE_SEEDS: String(runs) } }),
   },
+  callbacks: {
+    say: "Callbacks that do anything at random: no message is lost between the window and the summary",
+    runs: 10_000,
+    run: ({ runs, seed }) => run("cargo", ["test", "--test", "callback_faults"], { env: { CALLBACK_SEEDS: String(runs), CALLBACK_FIRST: String(seed) } }),
+  },
   simulation: {
     say: "The engine over a simulated disk with faults, against a plain model",
     runs: 10_000,
