@@ -10,6 +10,8 @@ const { exports, peerDependencies = {}, sideEffects } = JSON.parse(readFileSync(
 const entries = Object.entries(exports).filter(([, target]) => typeof target === "object").map(([name, target]) => ({ name: name.replace(/^\./, "throughline"), file: target.default }));
 /** Entries that hold the engine, or the way to it; those of tools count tokens with it. */
 const ENGINE = new Set(["throughline", "throughline/worker", "throughline/client", "throughline/tools", "throughline/mcp"]);
+/** Characters of an entry, at most. That for PostgreSQL runs on servers, and has the steps from every released layout to this one. */
+const mostOf = (name) => (name === "throughline/postgres" ? 80_000 : 60_000);
 
 /** The text of the first chunk of a page with this code, without what is loaded later. */
 async function bundled(code) {
@@ -39,6 +41,6 @@ test("no adapter brings the engine, a vocabulary or another adapter's library", 
   for (const { name } of entries.filter((each) => !ENGINE.has(each.name))) {
     const text = await bundled(`import * as all from "${name}"; console.log(all);`);
     assert.ok(!/engine\.wasm|\.bin\.gz/.test(text), name);
-    assert.ok(text.length < 60_000, `${name}: ${text.length} bytes`);
+    assert.ok(text.length < mostOf(name), `${name}: ${text.length} characters`);
   }
 });
