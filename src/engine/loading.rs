@@ -21,7 +21,7 @@ use serde::Serialize;
 /// Version of the records. Hundreds are breaking: code that knows 1xx may open every 1xx.
 const SCHEMA_VERSION: u32 = 101;
 /// Records read in one go.
-const PAGE: usize = 1_000;
+pub(super) const PAGE: usize = 1_000;
 /// Messages that are put back into the index in one go: some milliseconds of work, so that the page gets its turn.
 const RETURNED: usize = 64;
 /// Messages of other branches that are read over rather than read around.

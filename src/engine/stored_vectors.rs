@@ -1,6 +1,7 @@
 //! Vectors of messages from storage into the index.
 
 use super::Engine;
+use super::loading::PAGE;
 use super::missing_vectors::EmbeddedParts;
 use super::readable::seq_of;
 use super::state::{Conversation, MessageMeta};
@@ -11,9 +12,6 @@ use crate::message::Seq;
 use crate::ports::{Embedder, Key, KeyPart, Query, Record, Store};
 use crate::records::{EmbeddingRecord, JobKind, MessageRecord};
 use crate::text_parts::MAX_PARTS;
-
-/// Records read in one go.
-const PAGE: usize = 1_000;
 
 impl Engine {
     /// The vectors of messages, of all their parts.

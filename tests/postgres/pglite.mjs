@@ -17,3 +17,14 @@ export async function openPglite(fails = () => undefined) {
   };
   return { database, pool: { connect: async () => client } };
 }
+
+/** The names of the tables of which a row, as text, matches a regular expression. */
+export async function tablesWith(database, pattern) {
+  const found = [];
+  const { rows } = await database.query("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'throughline'");
+  for (const { name } of rows) {
+    const { rows: [{ count }] } = await database.query(`SELECT count(*)::int AS count FROM throughline.${name} AS t WHERE t::text ~* $1`, [pattern]);
+    if (count > 0) found.push(name);
+  }
+  return found;
+}

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { postgresStorage } from "../../dist/adapters/postgres.js";
 import { random } from "../js/random.mjs";
-import { openPglite } from "./pglite.mjs";
+import { openPglite, tablesWith } from "./pglite.mjs";
 import { play } from "./play.mjs";
 
 const first = Number(process.env.PLAY_FIRST ?? 1);
@@ -21,16 +21,6 @@ const { database, pool } = await openPglite(() => {
 });
 after(() => database.close());
 
-async function tablesThatSay(pattern) {
-  const found = [];
-  const { rows } = await database.query("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'throughline'");
-  for (const { name } of rows) {
-    const { rows: [{ n }] } = await database.query(`SELECT count(*)::int AS n FROM throughline.${name} AS t WHERE t::text ~ $1`, [pattern]);
-    if (n > 0) found.push(name);
-  }
-  return found;
-}
-
 for (const search of ["database", "engine"]) {
   test(`two memories of a user do what a plain model does, though connections are lost; search in the ${search}`, { timeout: 600_000 }, async () => {
     lost = 0;
@@ -39,7 +29,7 @@ for (const search of ["database", "engine"]) {
       fate = random(seed + 1_000_000);
       await play(seed, storage);
       fate = () => 1;
-      assert.deepEqual(await tablesThatSay("(word|thing)[0-9]+"), [], "what is left after the user's end");
+      assert.deepEqual(await tablesWith(database, "(word|thing)[0-9]+"), [], "what is left after the user's end");
     }
     assert.ok(lost > 10 * seeds, `${lost} lost connections`);
   });

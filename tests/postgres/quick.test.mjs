@@ -10,7 +10,7 @@ import { TABLES } from "../../dist/adapters/postgres/tables.js";
 import { hashingEmbedder, scriptedModel, storageConformance } from "../../dist/adapters/testing.js";
 import { compareKeys } from "../../dist/adapters/testing/conformance-place.js";
 import { random } from "../js/random.mjs";
-import { openPglite } from "./pglite.mjs";
+import { openPglite, tablesWith } from "./pglite.mjs";
 
 /** What happens to the next statements that match. */
 const faults = [];
@@ -143,9 +143,9 @@ test("a whole memory works over it, a second one sees what the first wrote, and 
   assert.ok((await second.stats()).vectors > 0);
   assert.equal((await second.stats()).durable, true);
   await until(() => heard.includes(true));
-  assert.notDeepEqual(await whereIs(MARKER), []);
+  assert.notDeepEqual(await tablesWith(database, MARKER), []);
   await first.erase({ user: true });
-  assert.deepEqual(await whereIs(MARKER), []);
+  assert.deepEqual(await tablesWith(database, MARKER), []);
   assert.deepEqual((await second.conversations.list()).items, []);
   await Promise.all([first.close(), second.close()]);
   const third = await createMemory(options);
@@ -210,15 +210,6 @@ test("a backup moves a user from a device to the server", async () => {
 });
 
 /** Tables that hold a text anywhere. */
-async function whereIs(text) {
-  const found = [];
-  for (const { name } of await rows("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'throughline'")) {
-    const [{ count }] = await rows(`SELECT count(*)::int AS count FROM throughline.${name} AS t WHERE t::text ILIKE '%' || $1 || '%'`, [text]);
-    if (count > 0) found.push(name);
-  }
-  return found;
-}
-
 test("an erased user's records fail for whoever had them open, and a table that an erasure forgets would show", async () => {
   const records = await openRecords("erased");
   await records.commit({ ...nothing, puts: Object.keys(TABLES).map((store) => put(store, ["k"], "{}")) });

@@ -4,7 +4,7 @@
  */
 
 import type { MigrationNames } from "./migrations.js";
-import { sameRights } from "./rights.js";
+import { ownRows, sameRights } from "./rights.js";
 
 /** SQL of the step. */
 export function dueUsers(names: MigrationNames): string {
@@ -15,11 +15,7 @@ CREATE TABLE ${schema}.memory_due_users (
   due_at timestamptz NOT NULL DEFAULT clock_timestamp(), holder uuid, failures int NOT NULL DEFAULT 0
 );
 -- The one index that user_id does not begin: whoever works looks for users.
-CREATE INDEX memory_due_users_by_time ON ${schema}.memory_due_users (due_at);
-ALTER TABLE ${schema}.memory_due_users ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ${schema}.memory_due_users FORCE ROW LEVEL SECURITY;
-CREATE POLICY own_rows ON ${schema}.memory_due_users
-  USING (user_id = current_setting('throughline.user_id', true)) WITH CHECK (user_id = current_setting('throughline.user_id', true));
+CREATE INDEX memory_due_users_by_time ON ${schema}.memory_due_users (due_at);${ownRows(schema, "memory_due_users")}
 CREATE POLICY worker_rows ON ${schema}.memory_due_users
   USING (current_setting('throughline.worker', true) = 'on') WITH CHECK (current_setting('throughline.worker', true) = 'on');
 ${sameRights(names, ["memory_due_users"])}

@@ -11,7 +11,7 @@
  */
 
 import type { MigrationNames } from "./migrations.js";
-import { sameRights } from "./rights.js";
+import { ownRows, sameRights } from "./rights.js";
 
 const TABLES = ["search_chats", "search_messages", "search_terms"];
 
@@ -49,13 +49,7 @@ END $made$;`}`;
 }
 
 function policies(names: MigrationNames, tables: readonly string[]): string {
-  const { schema } = names;
-  const policy = (table: string): string => `
-ALTER TABLE ${schema}.${table} ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ${schema}.${table} FORCE ROW LEVEL SECURITY;
-CREATE POLICY own_rows ON ${schema}.${table}
-  USING (user_id = current_setting('throughline.user_id', true)) WITH CHECK (user_id = current_setting('throughline.user_id', true));`;
-  return tables.map(policy).join("") + sameRights(names, tables);
+  return tables.map((table) => ownRows(names.schema, table)).join("") + sameRights(names, tables);
 }
 
 function keys({ schema }: MigrationNames): string {

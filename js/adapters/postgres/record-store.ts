@@ -4,6 +4,7 @@
  */
 
 import type { MigrationNames } from "./migrations.js";
+import { ownRows } from "./rights.js";
 
 const RECORDS = [
   "memory_meta", "conversations", "conversation_messages", "conversation_message_ids", "conversation_summaries",
@@ -50,12 +51,7 @@ ${records.join("")}`;
 }
 
 function policies({ schema }: MigrationNames): string {
-  const policy = (table: string): string => `
-ALTER TABLE ${schema}.${table} ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ${schema}.${table} FORCE ROW LEVEL SECURITY;
-CREATE POLICY own_rows ON ${schema}.${table}
-  USING (user_id = current_setting('throughline.user_id', true)) WITH CHECK (user_id = current_setting('throughline.user_id', true));`;
-  return [...RECORDS, ...OTHERS].map(policy).join("");
+  return [...RECORDS, ...OTHERS].map((table) => ownRows(schema, table)).join("");
 }
 
 function opening({ schema }: MigrationNames): string {

@@ -1,4 +1,15 @@
+/** Who may see and change the rows of a table. */
+
 import type { MigrationNames } from "./migrations.js";
+
+/** SQL that binds a table, its owner as well, to the rows of the user that the transaction names. */
+export function ownRows(schema: string, table: string): string {
+  return `
+ALTER TABLE ${schema}.${table} ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ${schema}.${table} FORCE ROW LEVEL SECURITY;
+CREATE POLICY own_rows ON ${schema}.${table}
+  USING (user_id = current_setting('throughline.user_id', true)) WITH CHECK (user_id = current_setting('throughline.user_id', true));`;
+}
 
 /** SQL that gives whoever may use the tables of the first step the same rights on tables that were just made. */
 export function sameRights({ schema }: MigrationNames, tables: readonly string[]): string {

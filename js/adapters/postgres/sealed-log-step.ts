@@ -1,7 +1,7 @@
 /** Logs of sealed batches, one per user, which devices write and the server cannot read. */
 
 import type { MigrationNames } from "./migrations.js";
-import { sameRights } from "./rights.js";
+import { ownRows, sameRights } from "./rights.js";
 
 const LOG_TABLES = ["sealed_logs", "sealed_log_entries"] as const;
 
@@ -19,17 +19,9 @@ CREATE TABLE ${schema}.sealed_log_entries (
   user_id text COLLATE "C" NOT NULL, position bigint NOT NULL, entry bytea NOT NULL,
   PRIMARY KEY (user_id, position)
 );
-${LOG_TABLES.map((table) => policy(schema, table)).join("")}
+${LOG_TABLES.map((table) => ownRows(schema, table)).join("")}
 ${sameRights(names, LOG_TABLES)}
 ${reading(schema)}${writing(schema)}`;
-}
-
-function policy(schema: string, table: string): string {
-  return `
-ALTER TABLE ${schema}.${table} ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ${schema}.${table} FORCE ROW LEVEL SECURITY;
-CREATE POLICY own_rows ON ${schema}.${table}
-  USING (user_id = current_setting('throughline.user_id', true)) WITH CHECK (user_id = current_setting('throughline.user_id', true));`;
 }
 
 /** The first row is the log's, with the first entry where there is one: a log without entries has a row as well. */
